@@ -18,6 +18,7 @@ from benchmarks.regret import models_of, swept_gpu
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.measurement.sweep import read_sweep
 from cutune.model.selection.chooser import measured_only_at
+from cutune.toolchain.device.profile import DeviceProfile
 from tests.support.swept_programs import JUDGES, SAMPLES, recorded_sweep, set_name
 
 
@@ -33,10 +34,11 @@ def main(only: Sequence[str] = (), kept: Path | None = None) -> None:
     """Print the kernels of each set, and how many there are of how many."""
     found = known = 0
     for folder in (SAMPLES, *JUDGES):
-        recorded = recorded_sweep(folder)
-        if (only and folder.name not in only) or not recorded.exists():
+        if only and folder.name not in only:
             continue
-        models = models_of(folder, swept_gpu(read_sweep(recorded)), kept)
+        recorded = recorded_sweep(folder)
+        gpu = swept_gpu(read_sweep(recorded)) if recorded.exists() else DeviceProfile.named("h200")
+        models = models_of(folder, gpu, kept)
         lines = [*ends(models)]
         for line in lines:
             print(f"{set_name(folder)}/{line}")

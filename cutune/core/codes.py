@@ -96,7 +96,7 @@ class Code(Enum):
     VARIANT_ORDER = "CT274 note: has no variant '{variant}': {what}; no thread may depend on what others do meanwhile"
     VARIANT_HEADER = "CT275 note: has no variant '{variant}': {path} holds no launch that is tuned, and is not rewritten; move the kernel to the file of its launch, or build with cutune nvcc"
     VARIANT_CALLEE = "CT276 note: this launch of '{name}' has no choice among variants: more than its callee says what it calls; give the kernel a name of its own, and launch it below, on a line of its own, with its namespace and all arguments"
-    VARIANT_NAMESAKE = "CT278 note: has no variant '{variant}': other namespaces have kernels named '{what}', too; give it a name of its own"
+    VARIANT_NAMESAKE = "CT278 note: has no variant '{variant}': other kernels are named '{what}', too; give it a name of its own"
     VARIANT_ELSEWHERE = "CT279 note: has no variant '{variant}': another source, {path}, defines it; launch it from there"
     NO_COMPILED_CODE = "CT283 warning: is not proven, because no nvcc was found to compile it; give --nvcc PATH, set CUDACXX, or run: pip install 'cutune[toolkit]'"
     UNPROVEN_CODE = "CT263 warning: is not proven on its compiled code, which {what}"

@@ -26,8 +26,11 @@ Name = Annotated[str, Meta(pattern=rf"(?a)\A{_WORD}\Z")]
 NameOrNone = Annotated[str, Meta(pattern=rf"(?a)\A({_WORD})?\Z")]
 #: A name that may be one of a member: `grid.nx`, `p->n`.
 MemberName = Annotated[str, Meta(pattern=rf"(?a)\A{_WORD}((\.|->){_WORD}){{0,9}}\Z")]
-#: A name that may stand in namespaces.
-QualifiedName = Annotated[str, Meta(pattern=rf"(?a)\A(::)?{_WORD}(::{_WORD}){{0,9}}\Z")]
+#: What types of parameters are written with, but for words. Nothing of it ends a comment or a text.
+TYPE_MARKS = r" ,*&<>:\[\]()"
+_TYPES = rf"\([\w$\x80-\xff{TYPE_MARKS}]{{0,1000}}\)"
+#: A name that may stand in namespaces, and say of which types parameters are.
+QualifiedName = Annotated[str, Meta(pattern=rf"(?a)\A(::)?{_WORD}(::{_WORD}){{0,9}}({_TYPES})?\Z")]
 #: A word of an option or a macro's value: no text of these characters begins or ends anything.
 Word = Annotated[str, Meta(pattern=r"(?a)\A[\w.+-]{1,64}\Z")]
 #: A symbol of the linker, a hash.

@@ -33,7 +33,7 @@ from cutune.toolchain.built_code import BuiltCode
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of
 from cutune.toolchain.cudafe import host_text
 from cutune.toolchain.device_code import EMULATED, DeviceCode
-from cutune.toolchain.kernel_names import base_name, is_named, plain_name
+from cutune.toolchain.kernel_names import base_name, plain_name
 from cutune.toolchain.preprocessed import host_pass
 from cutune.toolchain.toolchain import Toolchain
 
@@ -68,12 +68,12 @@ class ProvenCode:
         """The mangled names of a kernel's instances."""
         return tuple(dict.fromkeys(proof.name for proof in self.proofs.get(kernel, ())))
 
-    def divided(self, names: Iterable[str]) -> ProvenCode:
-        """With the proofs of kernels of these qualified names by themselves."""
+    def divided(self, entries: Mapping[str, Collection[str]]) -> ProvenCode:
+        """With the proofs of the entries of these qualified names by themselves."""
         proofs = dict(self.proofs)
-        for name in names:
+        for name, own in entries.items():
             shared = self.proofs.get(plain_name(name), ())
-            proofs[name] = tuple(one for one in shared if is_named(one.name, name))
+            proofs[name] = tuple(one for one in shared if one.name in own)
         return replace(self, proofs=proofs)
 
 

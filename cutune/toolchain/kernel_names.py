@@ -15,12 +15,16 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
+from cutune.core.typed import TYPE_MARKS
+
 #: What an unnamed namespace is called in PTX; the number of the module follows.
 _UNNAMED = "_GLOBAL__N_"
 _UNNAMED_LENGTH = re.compile(rf"\d+(?={_UNNAMED})")
 _STATIC = re.compile(r"__nv_static_(\d+)_")
 #: Internal linkage ("L"), then the length of a name.
 _LENGTH = re.compile(r"L?(\d+)")
+#: Of types in a name.
+LONGEST_TYPES = 1000
 
 
 class _Name(NamedTuple):
@@ -68,14 +72,76 @@ def is_qualified(name: str) -> bool:
     return "::" in name
 
 
+def overload(name: str, types: Sequence[str]) -> str:
+    """Return a qualified name with the types of parameters, where others share even that."""
+    written = re.sub(rf"[^\w${TYPE_MARKS}]", "_", ", ".join(types))
+    return f"{name}({written[:LONGEST_TYPES]})"
+
+
+def is_overload(name: str) -> bool:
+    return name.endswith(")")
+
+
+def scoped_name(name: str) -> str:
+    """Return a kernel's name without types of parameters."""
+    return name.partition("(")[0]
+
+
 def plain_name(name: str) -> str:
     """Return the last part of a kernel's name, which its definition has."""
-    return name.rpartition("::")[2]
+    return scoped_name(name).rpartition("::")[2]
 
 
 def is_named(symbol: str, name: str) -> bool:
-    """Is it the mangled name of a kernel of this name?"""
-    return (qualified_name if is_qualified(name) else base_name)(symbol) == name
+    """Is it the mangled name of a kernel of this name? Types of parameters are not compared."""
+    named = scoped_name(name)
+    return (qualified_name if is_qualified(named) else base_name)(symbol) == named
+
+
+def may_mean(written: str, name: str) -> bool:
+    """May what a user wrote be a kernel of this name? Blanks between words do not count."""
+    known = (name, scoped_name(name), plain_name(name))
+    return "".join(written.split()) in ("".join(one.split()) for one in known)
+
+
+#: parameter = ("P" | "K")* (length letters | repetition | built-in type).
+_PARAMETER = re.compile(r"([PK]*)(?:(\d+)|(S[\dA-Z]*_)|([a-z]))")
+
+
+def parameter_types(symbol: str) -> tuple[tuple[str, int], ...] | None:
+    """Return the name or letter of each parameter's type, and how many pointers lead to it.
+
+    `const` is left out. None for other types than names at file scope, and for templates.
+    """
+    name = _parsed(symbol)
+    if name is None or name.rest.startswith("I"):
+        return None
+    text, at = name.rest.removeprefix("E"), 0
+    #: What is repeated by its place: namespaces, and each type that is no built-in one.
+    repeated: list[tuple[str, int] | None] = [None for part in name.parts[:-1] if part != "std"]
+    found: list[tuple[str, int]] = []
+    while at < len(text):
+        match = _PARAMETER.match(text, at)
+        if match is None:
+            return None
+        at, (before, length, repetition, letter) = match.end(), match.groups()
+        base: tuple[str, int] | None
+        if length:
+            base = text[at : at + int(length)], 0
+            at += int(length)
+            repeated.append(base)
+        elif repetition:
+            place = int(repetition[1:-1], 36) + 1 if repetition[1:-1] else 0
+            base = repeated[place] if place < len(repeated) else None
+        else:
+            base = letter, 0
+        if base is None:
+            return None
+        for layer in reversed(before):
+            base = base[0], base[1] + (layer == "P")
+            repeated.append(base)
+        found.append(base)
+    return () if found == [("v", 0)] else tuple(found)
 
 
 def is_instance(symbol: str) -> bool:

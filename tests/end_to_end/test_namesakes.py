@@ -1,4 +1,4 @@
-"""Kernels of several namespaces that share a name: each launch is that of one of them."""
+"""Kernels that share a name, of namespaces or overloaded: each launch is that of one of them."""
 
 from __future__ import annotations
 
@@ -150,3 +150,93 @@ def test_each_source_has_kernels_of_its_own(tmp_path: Path) -> None:
     assert "3 launches: 3 tuned" in told.stdout, told.stderr
     lines = [line.split() for line in told.stdout.splitlines() if line.endswith(" tuned")]
     assert [words[1] for words in lines if len(words) == 3] == ["step", "::step", "deep::step"]
+
+
+OVERLOADS = f"""\
+#include <cstdio>
+#include <cstdlib>
+typedef float real;
+struct pair {{ int from, count; }};
+#define SWAPPED(TYPES) /* Depends on its block. */ \\
+    __shared__ float s[64]; {ID} \\
+    s[threadIdx.x] = i < n ? m[i] : 0; \\
+    __syncthreads(); \\
+    if (i < n) m[i] = s[(threadIdx.x + 1) % blockDim.x];
+__global__ void step(float *m, const float *x, int n) {{ {ID} if (i < n) m[i] += x[i]; }}
+__global__ void step(float *m, int n) {{ SWAPPED() }}
+template <class T> __global__ void step(T *m, int n, int k, int j) {{ {ID} if (i < n) m[i] *= k; }}
+__global__ void blur(const real *x, real *m, int n) {{ {ID} if (i < n) m[i] += x[i]; }}
+__global__ void blur(float *m, int n, pair p) {{ SWAPPED() }}
+__global__ void blur(double *m, pair p, float k) {{ {ID} if (i < p.count) m[i] *= k; }}
+namespace b {{
+__global__ void step(float *m, size_t n) {{ {ID} if (i < n) m[i] += 3; }}
+__global__ void step(float *m, int n) {{ SWAPPED() }}
+}}
+// What tells these apart is not plain.
+__global__ void tell(float *m, long n) {{ {ID} if (i < n) m[i] += 3; }}
+__global__ void tell(float *m, long long n) {{ SWAPPED() }}
+template <class T> __global__ void tail(T *m, int n) {{ {ID} if (i < n) m[i] += 3; }}
+template <int K> __global__ void tail(float *m, int n) {{ SWAPPED() }}
+template <class T> void any(T n, float *m) {{ b::step<<<(n + 31) / 32, 32>>>(m, n); }}
+"""
+OVERLOADED = """\
+step<<<(n + 31) / 32, 32>>>(m, x, n); // ::step(float *, const float *, int)
+step<<<(n + 31) / 32, 32>>>(m, n); // CT211
+step<<<(n + 31) / 32, 32>>>(m, n, 3, n); // ::step(T *, int, int, int)
+step<float><<<(n + 31) / 32, 32>>>(m, n, 3, 4); // ::step(T *, int, int, int)
+blur<<<(n + 31) / 32, 32>>>(x, m, n); // ::blur(const real *, real *, int)
+blur<<<(n + 31) / 32, 32>>>(m, n, p); // CT211
+blur<<<(n + 31) / 32, 32>>>((double *)m, p, 2.0f); // ::blur(double *, pair, float)
+b::step<<<(n + 31) / 32, 32>>>(m, (size_t)n); // b::step(float *, size_t)
+b::step<<<(n + 31) / 32, 32>>>(m, n); // CT211
+step<<<(n + 31) / 32, 32>>>(m, x, n); step<<<(n + 31) / 32, 32>>>(m, n); // CT209 CT209
+tell<<<(n + 31) / 32, 32>>>(m, (long)n); // CT211
+tail<<<(n + 31) / 32, 32>>>(m, n); // CT209
+tail<3><<<(n + 31) / 32, 32>>>(m, n); // CT209
+any(n, m); any((size_t)n, m);
+"""
+OVERLOADED_MAIN = MAIN.replace("a::inside(m, n);", "pair p{0, n / 2};").replace(
+    LAUNCHES, OVERLOADED
+)
+
+
+def test_a_launch_is_judged_by_the_overload_that_it_calls(tmp_path: Path) -> None:
+    program = loaded(tmp_path / "app.cu", OVERLOADS + OVERLOADED_MAIN)
+    found = [s.code.number if s.code is not None else s.kernel for s in program.launches]
+    expected = [
+        word.removesuffix(";")
+        for line in OVERLOADED.splitlines()
+        if (said := line.partition("// ")[2])
+        for word in (said.split() if said.startswith("CT") else [said])
+    ]
+    # The first one is a template in which either may be called.
+    assert found == ["CT209", *expected]
+
+
+def test_each_overload_has_a_model_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, tuned = tmp_path / "app.cu", tmp_path / "app.tuned.cu"
+    source.write_text(OVERLOADS + OVERLOADED_MAIN)
+    run = ("--run", "./{program} {n}", "--vary", "n=3200,9600", *QUICK)
+    told = cutune("tune", source, *run)
+    assert "15 launches: 6 tuned, 9 refused" in told.stdout, told.stderr
+    models = {model.kernel.name for model in read_models(tmp_path / ".cutune" / "models.json")}
+    assert models == {line.partition("// ")[2] for line in OVERLOADED.splitlines()} - {
+        *("", "CT209", "CT211", "CT209 CT209")
+    }
+    original = cutune("run", STANDARD, ARCHITECTURE, source, "1000000")
+    monkeypatch.setenv("CUTUNE", "verbose")
+    done = cutune("run", STANDARD, ARCHITECTURE, tuned, "1000000")
+    assert done.stdout == original.stdout != ""
+    assert done.stderr.count("cutune: ::step(T *, int, int, int), 1000000 x 1 x 1 threads") == 2
+    assert done.stderr.count("cutune: ::blur(double *, pair, float), 500000 x 1 x 1 threads") == 1
+
+
+def test_a_pragma_names_an_overload_with_its_types(tmp_path: Path) -> None:
+    clauses = "data(n) block(x: 32, 64) grid(ceil(n / x))"
+    named = ("::step(float*, int)", "b::step")
+    pragmas = "".join(f"#pragma cutune kernel {name} {clauses}\n" for name in named)
+    program = loaded(tmp_path / "app.cu", OVERLOADS + pragmas + OVERLOADED_MAIN)
+    asserted = {kernel.name for kernel in program.kernels if kernel.asserted}
+    assert asserted == {"::step(float *, int)", "b::step(float *, int)"}

@@ -204,3 +204,44 @@ def times(selected: dict[str, object]) -> dict[str, float]:
     ranked = selected["ranked"]
     assert isinstance(ranked, list) and len(ranked) > 5
     return {str(one["block"]): one["predicted_ms"] for one in ranked}
+
+
+WIDTHS = """
+#include <cstdlib>
+__global__ void halves(int count, int width, const float *in, float *out) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    BODY
+}
+int main(int, char **argv) {
+    int count = atoi(argv[1]) * 40, width = 40;
+    float *in, *out;
+    cudaMalloc(&in, 8 * count * sizeof(float));
+    cudaMalloc(&out, count * sizeof(float));
+    cudaMemset(in, 0, 8 * count * sizeof(float));
+    halves<<<(count + 255) / 256, 256>>>(count, width, in, out);
+    return cudaDeviceSynchronize();
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "const float *own = in + 2 * (size_t)(i / width) * width + i % width;"
+        "out[i] = own[0] * own[width];",
+        "int row = i / width; out[i] = in[i + row * width + width] - in[i + row * width];",
+        "int c = i % width, r = (i - c) / width; out[i] = in[(4 * r + 3) * width + c];",
+    ],
+    ids=["gates", "both", "one of four"],
+)
+def test_the_length_of_rows_that_never_varied_is_a_size(body: str, tmp_path: Path) -> None:
+    """Then what an array spans is no polynomial of the sizes: rows are counted as a whole."""
+    source = tmp_path / "rows.cu"
+    source.write_text(WIDTHS.replace("BODY", body))
+    run = ("--run", "./{program} {n}", "--vary", "n=5,30")
+    done = cutune("tune", source, *run, *QUICK, cwd=tmp_path)
+    assert done.returncode == 0 and "CT418" not in done.stderr, done.stderr
+    sizes = ("count=10000000", "width=1000")
+    known = json.loads(cutune("select", "halves", *sizes, "--json", cwd=tmp_path).stdout)
+    assert known["measured_only_at"] == {} and known["extrapolated"] is False

@@ -69,6 +69,8 @@ class CountFunctions(Totals):
         shares: per group its share of all memory accesses.
         strides: names of extents in blocks that do not change the work: a loop of the kernel
             strides by the whole grid.
+        scattered: arrays of which the bytes of all accesses are known, and not how far apart they
+            lie.
     """
 
     groups: tuple[RationalFunction, ...]
@@ -76,6 +78,7 @@ class CountFunctions(Totals):
     arrays: tuple[Array, ...]
     shares: tuple[float, ...] = ()
     strides: tuple[str, ...] = ()
+    scattered: frozenset[int] = frozenset()
 
     @property
     def worst_error(self) -> float:
@@ -158,14 +161,24 @@ def count_functions(
     columns = zip(*(code_totals(kernel, m).values() for m in measured), strict=True)
     totals: dict[str, Any] = dict(zip(CODE_TOTALS, map(fitted, columns), strict=True))
     accessed = sorted({s.array for m in measured for s in m.sites if s.array >= 0})
-    extents = [(array, fitted(accessed_bytes(m, array) for m in measured)) for array in accessed]
+    extents = {array: fitted(accessed_bytes(m, array) for m in measured) for array in accessed}
+    # Rows of a length that is a size of its own (`id / width * pitch`) span no polynomial of sizes.
+    scattered = {
+        array: fitted(touched_bytes(kernel, m, array) for m in measured)
+        for array, of in extents.items()
+        if of.held_out_error > HELD_OUT_LIMIT and not _is_looped_over(kernel, measured, array)
+    }
+    extents |= scattered
     return CountFunctions(
         working=fitted(m.working_threads for m in measured),
         **totals,
         groups=tuple(fitted(lanes, index not in repeating) for index, lanes in enumerate(groups)),
         group_of=tuple(group_of),
-        arrays=tuple(Array(a, of, *loads_and_stores(kernel, measured, a)) for a, of in extents),
+        arrays=tuple(
+            Array(a, of, *loads_and_stores(kernel, measured, a)) for a, of in extents.items()
+        ),
         shares=tuple(count / sum(accesses) for count in accesses),
+        scattered=frozenset(scattered),
     )
 
 
@@ -240,6 +253,21 @@ def accessed_bytes(launch: Measurement, array: int) -> int:
     """Bytes between the lowest and the highest address of an array that a launch accesses."""
     sites = [site for site in launch.sites if site.array == array and site.executions]
     return max(s.high for s in sites) - min(s.low for s in sites) if sites else 0
+
+
+def touched_bytes(kernel: MeasuredKernel, launch: Measurement, array: int) -> int:
+    """Bytes of all accesses of a launch to an array."""
+    pairs = zip(kernel.memory, launch.sites, strict=True)
+    return sum(site.lanes * memory.bytes for memory, site in pairs if site.array == array)
+
+
+def _is_looped_over(kernel: MeasuredKernel, measured: Measurements, array: int) -> bool:
+    """May a thread access an array at one place of the code more than once?"""
+    return any(
+        site.array == array and is_in_loop(kernel, index)
+        for launch in measured
+        for index, site in enumerate(launch.sites)
+    )
 
 
 def loads_and_stores(
@@ -368,7 +396,12 @@ def _totals(
         if group >= 0:
             yield site.lanes, counts.groups[group], accesses
     if launch.purpose != Purpose.FAR:  # some blocks touch a part of an array only
-        extents = [accessed_bytes(launch, array.parameter) for array in counts.arrays]
+        extents = [
+            touched_bytes(kernel, launch, array.parameter)
+            if array.parameter in counts.scattered
+            else accessed_bytes(launch, array.parameter)
+            for array in counts.arrays
+        ]
         for array, extent in zip(counts.arrays, extents, strict=True):
             yield extent, array.extent_bytes, sum(extents)
 

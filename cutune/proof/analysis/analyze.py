@@ -121,9 +121,9 @@ def _judged(
         return _Judged(by_name, {}, None)
     proven = compilation.proven_code(by_name)
     judged = _on_compiled_code(structures, by_name, proven, copies)
-    named = _by_name(distinctly_named(declared, judged))
+    named = _by_name(distinctly_named(declared, judged, proven.proofs, structures))
     if named.keys() != by_name.keys():
-        proven = proven.divided(filter(is_qualified, named))
+        proven = proven.divided({n: one[0].entries for n, one in named.items() if is_qualified(n)})
         judged = _on_compiled_code(structures, named, proven, copies)
     # The instance of a template that a launch calls is determined later.
     names = certain_kernels(texts.unit, texts.expanded or "", texts.written, texts.files)

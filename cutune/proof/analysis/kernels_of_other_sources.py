@@ -17,7 +17,7 @@ from cutune.core.diagnostics import CutuneError
 from cutune.proof.analysis.read_source import ReadSource
 from cutune.proof.variants.registry import without_variants
 from cutune.source.program import Kernel, Program
-from cutune.toolchain.kernel_names import base_name, is_instance, plain_name, qualified_name
+from cutune.toolchain.kernel_names import base_name, is_instance, plain_name
 
 
 def linked(sources: Sequence[ReadSource]) -> list[Program]:
@@ -56,8 +56,7 @@ def _defined(name: str, entries: Sequence[str], defining: Sequence[ReadSource]) 
     if len(exporting) != 1 or is_instance(entry):
         return None
     program = exporting[0].alone
-    names = qualified_name(entry), base_name(entry)
-    kernels = [kernel for kernel in program.definitions if kernel.name in names]
+    kernels = [kernel for kernel in program.definitions if entry in kernel.entries]
     if len(kernels) != 1 or kernels[0].entries != (entry,) or kernels[0].layouts is None:
         return None
     if kernels[0].copy is not None:

@@ -35,7 +35,9 @@ from cutune.toolchain.kernel_names import (
     base_name,
     canonical,
     demangled,
+    is_among,
     is_named,
+    is_overload,
     may_call,
     renamed_entry,
 )
@@ -53,13 +55,19 @@ def with_launched_entries(program: Program, launches: Sequence[HostLaunch]) -> P
     sources = {site.source.path: site.source for site in program.launches}
     renumbered = {p for p, source in sources.items() if renumbers(source.text)}
     elsewhere = {k.name: k.entries for k in program.kernels if k.elsewhere is not None}
+    overloads = {k.name: k.entries for k in program.kernels if is_overload(k.name)}
+
+    def is_own(entry: str, kernel: str) -> bool:
+        its = overloads.get(kernel)
+        return is_named(entry, kernel) and (its is None or is_among(entry, its))
+
     sites: dict[int, LaunchSite] = {}
     diagnostics = list(program.diagnostics)
     for place, written in _sites_by_place(program.launches).items():
         here = [] if written[0].source.path in renumbered else told[place]
         for site in written:
             known = elsewhere.get(site.kernel)
-            sites[site.id], remark = _judged(site, written, here, known)
+            sites[site.id], remark = _judged(site, written, here, is_own, known)
             diagnostics += [remark] if remark is not None else []
     judged = tuple(sites[site.id] for site in program.launches)
     return replace(program, launches=judged, diagnostics=tuple(diagnostics))
@@ -107,9 +115,14 @@ def _judged(
     site: LaunchSite,
     written: Sequence[LaunchSite],
     told: Sequence[HostLaunch],
+    is_own: Callable[[str, str], bool],
     elsewhere: tuple[str, ...] | None,
 ) -> tuple[LaunchSite, Diagnostic | None]:
-    """Judge one of the launches of a line. `elsewhere`: entries, if another source defines them."""
+    """Judge one of the launches of a line.
+
+    `is_own`: has a kernel of this name this entry? `elsewhere`: entries, if another source defines
+    them.
+    """
     if len(told) < len(written):
         what = "the compiler finds no launch on that line"
         return _refused(site, Code.UNRESOLVED_LAUNCH, reason=what)
@@ -121,11 +134,11 @@ def _judged(
     # What a pointer calls has another name than the pointer.
     direct = [(one, launch) for one, launch in pairs if one is site or not launch.indirect]
     called = ((one.kernel, entry) for one, launch in direct for entry in launch.entries)
-    others = sorted({entry for kernel, entry in called if not is_named(entry, kernel)})
+    others = sorted({entry for kernel, entry in called if not is_own(entry, kernel)})
     if others:
         found = f"'{demangled(others[:1])[0]}'"
         return _refused(site, Code.OTHER_KERNEL, found=found, name=site.kernel)
-    own = {e for launch in told for e in launch.entries if is_named(e, site.kernel)}
+    own = {e for launch in told for e in launch.entries if is_own(e, site.kernel)}
     if not own:
         return _refused(site, Code.UNRESOLVED_LAUNCH, reason="it is never instantiated")
     site = replace(site, entries=tuple(sorted(own)))

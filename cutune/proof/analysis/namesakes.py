@@ -1,8 +1,10 @@
-"""Kernels of several namespaces that share a name. Takes kernels, gives each a name of its own.
+"""Kernels that share a name. Takes kernels, gives each a name of its own.
 
-`moments::mean` and `strain::mean` are two kernels. Where not the same is proven of both, they are
-called by their qualified names, and a launch of `mean` belongs to that which the compiler says it
-calls.
+`moments::mean` and `strain::mean` are two kernels, and so are overloads. Where not the same is
+proven of all, they are called by their qualified names, overloads with the types of their
+parameters: `::mean(float *, int)`. A launch of `mean` belongs to that which the compiler says it
+calls. Overloads are told apart in compiled code by how many parameters they have, and by types
+that their text shows; where that is not enough, they stay one.
 """
 
 from __future__ import annotations
@@ -14,19 +16,48 @@ from dataclasses import replace
 
 from cutune.core.diagnostics import CutuneError
 from cutune.proof.analysis.host_calls import HostLaunch, launches_by_place
+from cutune.proof.entry_proof import EntryProof
 from cutune.source.launches.callees import last_name
 from cutune.source.launches.verdicts import are_alike
 from cutune.source.program import Kernel
 from cutune.source.syntax.directives import renumbers
 from cutune.source.syntax.parse import Launch, Syntax
+from cutune.source.unit.integers import QUALIFIERS, integer_type
+from cutune.source.unit.kernels import Structures
 from cutune.toolchain.kernel_names import (
     base_name,
+    is_among,
+    is_instance,
+    is_named,
+    is_overload,
     is_qualified,
+    overload,
+    parameter_types,
     plain_name,
     qualified,
     qualified_name,
+    scoped_name,
 )
 
+#: Names of types that are looked up one after the other.
+_DEEPEST = 3
+#: Letters of built-in types in mangled names.
+_BUILT_IN = {
+    "a": "signed char",
+    "b": "bool",
+    "c": "char",
+    "d": "double",
+    "f": "float",
+    "h": "unsigned char",
+    "i": "int",
+    "j": "unsigned int",
+    "l": "long",
+    "m": "unsigned long",
+    "s": "short",
+    "t": "unsigned short",
+    "x": "long long",
+    "y": "unsigned long long",
+}
 AskLaunches = Callable[[], Sequence[HostLaunch]]
 """The launches of a source as the compiler resolves them.
 
@@ -35,23 +66,96 @@ Raises CutuneError where it cannot be asked.
 
 
 def distinctly_named(
-    declared: Iterable[Kernel], proven: Mapping[str, Sequence[Kernel]]
+    declared: Sequence[Kernel],
+    proven: Mapping[str, Sequence[Kernel]],
+    proofs: Mapping[str, Sequence[EntryProof]],
+    structures: Structures,
 ) -> list[Kernel]:
-    """The kernels, with qualified names where that lets more launches be tuned.
+    """The kernels, with qualified names and their entries where that lets more launches be tuned.
 
-    `proven`: what is proven of all kernels of each name together.
+    `proven`: what is proven of all kernels of each name together. `proofs`: by the same names.
     """
-    parted = {name for name, kernels in proven.items() if _are_parted(kernels)}
-    return [
-        replace(one, name=qualified(one.scope or (), one.name)) if one.name in parted else one
-        for one in declared
-    ]
+    own: dict[int, Kernel] = {}
+    for name, kernels in proven.items():
+        of_scopes = _by_scope(kernel for kernel in declared if kernel.name == name)
+        is_tunable = all(kernel.pure_dimensions for kernel in kernels) and are_alike(kernels)
+        if is_tunable or None in of_scopes:
+            continue
+        for scope, same in of_scopes.items():
+            path = qualified(scope or (), name)
+            entries = {one.name: one for one in proofs.get(name, ()) if is_named(one.name, path)}
+            names = [overload(path, [one.type for one in kernel.parameters]) for kernel in same]
+            divided = _divided(same, entries.values(), structures)
+            if divided is None or len({*names}) < len(same) or len(same) == 1:
+                if len(of_scopes) == 1:
+                    continue
+                names, divided = [path] * len(same), [tuple(entries)] * len(same)
+            for kernel, called, its in zip(same, names, divided, strict=True):
+                own[id(kernel)] = replace(kernel, name=called, entries=its)
+    return [own.get(id(kernel), kernel) for kernel in declared]
 
 
-def _are_parted(kernels: Sequence[Kernel]) -> bool:
-    scopes = {kernel.scope for kernel in kernels}
-    is_tunable = all(kernel.pure_dimensions for kernel in kernels) and are_alike(kernels)
-    return len(scopes) > 1 and None not in scopes and not is_tunable
+def _by_scope(kernels: Iterable[Kernel]) -> Mapping[tuple[str, ...] | None, Sequence[Kernel]]:
+    found: defaultdict[tuple[str, ...] | None, list[Kernel]] = defaultdict(list)
+    for kernel in kernels:
+        found[kernel.scope].append(kernel)
+    return found
+
+
+def _divided(
+    kernels: Sequence[Kernel], proofs: Iterable[EntryProof], structures: Structures
+) -> list[tuple[str, ...]] | None:
+    """The entries of each of some overloads; None where one may belong to two of them."""
+    types = [[_named_type(p.type, structures) for p in kernel.parameters] for kernel in kernels]
+    found: list[list[str]] = [[] for _ in kernels]
+    for proof in proofs:
+        fitting = [
+            number
+            for number, kernel in enumerate(kernels)
+            if len(kernel.parameters) == len(proof.parameters)
+            and bool(kernel.template_parameters) == is_instance(proof.name)
+            and _may_have(types[number], proof.name)
+        ]
+        if len(fitting) != 1:
+            return None
+        found[fitting[0]].append(proof.name)
+    return list(map(tuple, found))
+
+
+#: What a type is, and how many pointers lead to it.
+_Named = tuple[object, int]
+
+
+def _may_have(types: Sequence[_Named | None], entry: str) -> bool:
+    """May a kernel with parameters of these types be that of an entry?"""
+    compiled = parameter_types(entry)
+    if compiled is None:
+        return True
+    pairs = zip(types, compiled, strict=True)
+    return all(known is None or known == (_meant(name), n) for known, (name, n) in pairs)
+
+
+def _named_type(text: str, structures: Structures) -> _Named | None:
+    """The type of a parameter; None where the text does not tell."""
+    words = [word for word in text.replace("[]", " *").split() if word not in QUALIFIERS]
+    names = [word for word in words if word != "*"]
+    aliases = structures.unit.typedefs
+    for _ in range(_DEEPEST):
+        names = [*aliases.get(names[0], names)] if len(names) == 1 else names
+    stars = words.count("*") + names.count("*")
+    names = [name for name in names if name != "*" and name not in QUALIFIERS]
+    meant: object = integer_type(names)
+    if meant is None and names in (["float"], ["double"]):
+        (meant,) = names
+    if meant is None and (structure := structures.of(names)) is not None:
+        meant = structure.path.removeprefix("::")
+    return (meant, stars) if meant is not None else None
+
+
+def _meant(name: str) -> object:
+    """What the letter of a built-in type means, or the name of another type."""
+    words = _BUILT_IN.get(name)
+    return (integer_type(words.split()) or words) if words is not None else name
 
 
 def by_last_name(by_name: Mapping[str, Sequence[Kernel]]) -> Mapping[str, Sequence[Kernel]]:
@@ -82,7 +186,7 @@ def launched_kernels(
         name, start = names[launch.callee[0]], syntax.tokens[launch.callee[0]].start
         line = syntax.source.location(start).line
         entries = {e for one in places[path, line] for e in one.entries}
-        called = {qualified_name(entry) for entry in entries if base_name(entry) == name}
+        called = {_called(entry, by_name) for entry in entries if base_name(entry) == name}
         if len(called) > 1:
             # Another launch of that line calls the other one.
             called = {one for one in called if _may_name(syntax, launch, one)}
@@ -91,7 +195,15 @@ def launched_kernels(
     return found
 
 
+def _called(entry: str, by_name: Mapping[str, Sequence[Kernel]]) -> str:
+    """The qualified name of the kernel that has this entry; else what the compiler calls it."""
+    called = qualified_name(entry)
+    overloads = (name for name in by_name if is_overload(name) and is_named(entry, name))
+    its = (name for name in overloads if is_among(entry, by_name[name][0].entries))
+    return next(its, called)
+
+
 def _may_name(syntax: Syntax, launch: Launch, kernel: str) -> bool:
     words = [token.text for token in syntax.part(launch.callee)]
     written = "".join(words[: words.index("<")] if "<" in words else words)
-    return f"::{kernel}".endswith(f"::{written.removeprefix('::')}")
+    return f"::{scoped_name(kernel)}".endswith(f"::{written.removeprefix('::')}")

@@ -36,7 +36,7 @@ from cutune.space.annotation import (
     read_condition,
 )
 from cutune.toolchain.device.thread_block import LARGEST, WARP
-from cutune.toolchain.kernel_names import plain_name
+from cutune.toolchain.kernel_names import may_mean
 
 Typedefs = Mapping[str, Sequence[str]]
 ByName = Mapping[str, Sequence[Kernel]]
@@ -78,7 +78,7 @@ def annotated(
             merged = replace(earlier, **clauses)
             whole[said.kernel] = _Application(syntax, pragma, merged, typedefs)
     for name, application in whole.items():
-        for its in [n for n in by_name if name in (n, plain_name(n))] or [name]:
+        for its in [one for one in by_name if may_mean(name, one)] or [name]:
             try:
                 found[its] = application.kernels(by_name, its)
                 diagnostics += filter(None, map(application.left_out, found[its]))

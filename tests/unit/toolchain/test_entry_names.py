@@ -11,6 +11,8 @@ from cutune.toolchain.kernel_names import (
     is_among,
     is_instance,
     is_named,
+    may_mean,
+    parameter_types,
     plain_name,
     qualified_name,
     renamed_entry,
@@ -130,3 +132,30 @@ def test_a_qualified_name_tells_kernels_of_namespaces_apart(symbol: str, name: s
     assert plain_name(name) == base_name(symbol) == plain_name(plain_name(name))
     assert is_named(symbol, name) and is_named(symbol, plain_name(name))
     assert not is_named(symbol, f"other{name}") and not is_named(symbol, f"other::{name}")
+
+
+@pytest.mark.parametrize(
+    ("symbol", "types"),
+    [
+        ("_Z1kv", []),
+        ("_Z1kPKfPfiy", [("f", 1), ("f", 1), ("i", 0), ("y", 0)]),
+        # In their order Kf, PKf, pair, Ppair: a repetition counts from none.
+        ("_Z1kPKfS0_4pairPS1_S2_", [("f", 1), ("f", 1), ("pair", 0), ("pair", 1), ("pair", 1)]),
+        ("_ZN2ns1kEPfPS0_", [("f", 1), ("f", 2)]),
+        ("_Z1kIfEvPT_", None),
+        ("_Z1kN2ns1AE", None),
+        ("_Z1kPFviE", None),
+        ("k", None),
+    ],
+)
+def test_types_of_parameters_are_read(symbol: str, types: list[tuple[str, int]] | None) -> None:
+    found = parameter_types(symbol)
+    assert found == (tuple(types) if types is not None else None)
+
+
+def test_an_overload_is_named_with_or_without_blanks() -> None:
+    name = "a::b::k(const float *, c::T)"
+    assert plain_name(name) == "k" and is_named("_ZN1a1b1kEPKfN1c1TE", name)
+    for written in ("k", "a::b::k", "a::b::k(const float*,c::T)"):
+        assert may_mean(written, name)
+    assert not may_mean("a::b::k(float*,c::T)", name) and not may_mean("b::k", name)
