@@ -104,12 +104,13 @@ def may_mean(written: str, name: str) -> bool:
     return "".join(written.split()) in ("".join(one.split()) for one in known)
 
 
-#: parameter = ("P" | "K")* (length letters | repetition | built-in type).
-_PARAMETER = re.compile(r"([PK]*)(?:(\d+)|(S[\dA-Z]*_)|([a-z]))")
+#: parameter = ("P" | "K")* (length letters | repetition | built-in type). "r" is `restrict` within
+#: a type, and the name of a vendor's type stands behind "u".
+_PARAMETER = re.compile(r"([PK]*)(?:(\d+)|(S[\dA-Z]*_)|([a-qstv-z]))")
 
 
 def parameter_types(symbol: str) -> tuple[tuple[str, int], ...] | None:
-    """Return the name or letter of each parameter's type, and how many pointers lead to it.
+    """Return each parameter's type as `::name` or its letter, and how many pointers lead to it.
 
     `const` is left out. None for other types than names at file scope, and for templates.
     """
@@ -127,7 +128,7 @@ def parameter_types(symbol: str) -> tuple[tuple[str, int], ...] | None:
         at, (before, length, repetition, letter) = match.end(), match.groups()
         base: tuple[str, int] | None
         if length:
-            base = text[at : at + int(length)], 0
+            base = f"::{text[at : at + int(length)]}", 0
             at += int(length)
             repeated.append(base)
         elif repetition:

@@ -9,7 +9,7 @@ import pytest
 from cutune.core.progress import Reporter
 from cutune.model.fit.fitted_model import read_models
 from cutune.proof.analysis.analyzer import Analyzer
-from cutune.source.program import Program
+from cutune.source.program import Program, Verdict
 from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import ARCHITECTURE, QUICK, QUICK_FLAGS, cutune
 from tests.support.short_headers import STANDARD
@@ -211,6 +211,41 @@ def test_a_launch_is_judged_by_the_overload_that_it_calls(tmp_path: Path) -> Non
     ]
     # The first one is a template in which either may be called.
     assert found == ["CT209", *expected]
+
+
+#: Mangled, the names of structures and their tags: `1d` and `d` (double), `4Cell`, `PrP4mode`.
+OF_TYPES = f"""\
+struct d {{ float v; }};
+typedef struct Cell {{ int v; }} cell;
+enum mode {{ OFF, ON }};
+#define KEEPS {{ {ID} if (i < n) m[i].v = 1; }}
+__global__ void fill(d *m, int n) KEEPS
+__global__ void fill(double *m, int n) {{ {ID} m[i] = blockDim.x; }}
+__global__ void mark(cell *m, int n) KEEPS
+__global__ void mark(mode *m, int n) {{ {ID} m[i] = mode(blockDim.x); }}
+__global__ void lead(mode *__restrict__ *m) {{ {ID} m[i] = nullptr; }}
+__global__ void lead(mode *m) {{ {ID} m[i] = mode(blockDim.x); }}
+int main() {{
+    d *a; double *b; cell *c; mode *e, **f; int n = 1000;
+    fill<<<(n + 31) / 32, 32>>>(a, n);
+    fill<<<(n + 31) / 32, 32>>>(b, n);
+    mark<<<(n + 31) / 32, 32>>>(c, n);
+    mark<<<(n + 31) / 32, 32>>>(e, n);
+    lead<<<4, 32>>>(f);
+    lead<<<4, 32>>>(e);
+}}
+"""
+
+
+def test_overloads_are_told_apart_by_the_names_that_types_have_in_compiled_code(
+    tmp_path: Path,
+) -> None:
+    program = loaded(tmp_path / "app.cu", OF_TYPES)
+    kernels = [site.kernel for site in program.launches]
+    assert kernels[:2] == ["::fill(d *, int)", "::fill(double *, int)"]
+    # An enumeration may have any name: these stay one.
+    assert kernels[2:] == ["mark", "mark", "lead", "lead"]
+    assert [site.verdict is Verdict.TUNABLE for site in program.launches] == [True] + [False] * 5
 
 
 def test_each_overload_has_a_model_of_its_own(

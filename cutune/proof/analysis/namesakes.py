@@ -148,7 +148,7 @@ def _named_type(text: str, structures: Structures) -> _Named | None:
     if meant is None and names in (["float"], ["double"]):
         (meant,) = names
     if meant is None and (structure := structures.of(names)) is not None:
-        meant = structure.path.removeprefix("::")
+        meant = structure.tag or structure.path
     return (meant, stars) if meant is not None else None
 
 

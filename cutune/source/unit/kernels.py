@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, takewhile
 from typing import NamedTuple
@@ -41,10 +41,14 @@ _DEEPEST = 3
 
 @dataclass(frozen=True)
 class Structure:
-    """A plain structure: its name anywhere, and the words of its members' types in their order."""
+    """A plain structure: its name anywhere, and the words of its members' types in their order.
+
+    `tag`: its name in compiled code, where `path` is one that a `typedef` gives it.
+    """
 
     path: str
     members: Mapping[str, tuple[str, ...]]
+    tag: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -131,9 +135,10 @@ def _defined(syntax: Syntax) -> Iterator[tuple[str, Structure | None]]:
         is_plain = token.text == "struct" and before != ">" and not is_derived
         is_known = is_plain and scope is not None
         members = _members(tokens[opener + 1 : partner[opener]]) if is_known else None
-        for name in dict.fromkeys(names):
-            path = "".join(f"::{part}" for part in (*(scope or ()), name))
-            yield name, Structure(path, members) if members is not None else None
+        paths = {name: "".join(f"::{part}" for part in (*(scope or ()), name)) for name in names}
+        for name, path in paths.items():
+            tag = paths[names[0]]
+            yield name, Structure(path, members, tag) if members is not None else None
 
 
 def _tag(

@@ -7,6 +7,7 @@ from struct import pack
 import numpy as np
 import pytest
 
+from cutune.emulator.assemble import assemble
 from cutune.emulator.machine import LoadedModule, pointer
 from cutune.measure.trial_numbers import with_other_numbers
 from cutune.ptx.parse import parsed
@@ -115,3 +116,15 @@ def test_parts_of_sums_of_integers_show_where_they_are_cut() -> None:
 def test_what_a_module_without_numbers_does_stays() -> None:
     body = "ld.global.u32 %r5, [%rd1];" + KEPT_INTEGER
     assert bytes_left(body, "k", are_all=True) == DATA.view(np.float32)[::3].tobytes()
+
+
+def test_registers_of_a_scope_have_other_numbers_too() -> None:
+    # As cuda_fp16.h has it for `__float2half2_rn`.
+    halves = "".join(
+        f"{{.reg .f16 low;\ncvt.rn.f16.f32 low, %f{n};\nmov.b32 %r{n}, {{low,low}};}}\n"
+        for n in (1, 2)
+    )
+    body = f"{REALS}{halves}xor.b32 %r5, %r1, %r2;{KEPT_INTEGER}"
+    assert bytes_left(body, "k", are_all=True) == bytes_left(body, "c", are_all=False)
+    text = HEAD + KERNEL.format(name="k", body=body)
+    assert bytes_left(body, "k", are_all=True) != left_by(LoadedModule(assemble(text)), "k")

@@ -140,7 +140,15 @@ def test_a_qualified_name_tells_kernels_of_namespaces_apart(symbol: str, name: s
         ("_Z1kv", []),
         ("_Z1kPKfPfiy", [("f", 1), ("f", 1), ("i", 0), ("y", 0)]),
         # In their order Kf, PKf, pair, Ppair: a repetition counts from none.
-        ("_Z1kPKfS0_4pairPS1_S2_", [("f", 1), ("f", 1), ("pair", 0), ("pair", 1), ("pair", 1)]),
+        (
+            "_Z1kPKfS0_4pairPS1_S2_",
+            [("f", 1), ("f", 1), ("::pair", 0), ("::pair", 1), ("::pair", 1)],
+        ),
+        # Of `d`, a structure, and of double.
+        ("_Z1kP1dPd", [("::d", 1), ("d", 1)]),
+        # Of `pair *__restrict__ *`, and of a vendor's type.
+        ("_Z1kPrP4pair", None),
+        ("_Z1ku6__bf16", None),
         ("_ZN2ns1kEPfPS0_", [("f", 1), ("f", 2)]),
         ("_Z1kIfEvPT_", None),
         ("_Z1kN2ns1AE", None),
