@@ -56,7 +56,7 @@ def test_gains_are_much_a_little_and_none(
     assert all(p == m == 1 for p, m in gains["fdtd_step3_kernel"])
     assert all(1 < p < 1.5 and 1 <= m < 1.5 for p, m in gains["layernorm_forward"])
     assert all(p > 1.1 for (p,) in gains["matmul"])
-    assert "16x16 TILE_16" in lines
+    assert "32x32 TILE_32" in lines
     assert "\nfdtd_step3_kernel: the program's own block stays: " in shown
     assert shown.endswith("\nopen report.html\n")
     assert demo.RECORDED_ON in (tmp_path / "report.html").read_text(encoding="utf-8")
