@@ -130,7 +130,7 @@ EXPECTED = {
     "hidden_by_static": None,
     "retyped": Code.MISSING_KERNEL,
     "overloaded": Code.UNCERTAIN_ADDRESS,
-    "chosen": Code.MISSING_KERNEL,
+    "chosen": None,
     "completed": None,
     "computed": Code.UNCERTAIN_ADDRESS,
     "referring": Code.UNCERTAIN_ADDRESS,
