@@ -250,6 +250,34 @@ def test_models_hold_while_nothing_decisive_has_changed(tmp_path: Path) -> None:
     assert "cutune_launch" not in source.read_text()
 
 
+GATHERED = """\
+#include <stdlib.h>
+__global__ void gather(int n, const int *at, const float *in, float *out) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = in[at[i]];
+}
+int main(int argc, char **argv) {
+    int n = atoi(argv[1]), *at;
+    float *data;
+    cudaMallocManaged(&at, n * sizeof(int));
+    cudaMalloc(&data, 2 * n * sizeof(float));
+    for (int i = 0; i < n; i++) at[i] = i;
+    gather<<<(n + 31) / 32, 32>>>(n, at, data, data + n);
+    return cudaDeviceSynchronize() != cudaSuccess;
+}
+"""
+
+
+def test_models_on_data_do_not_outlive_the_code_that_makes_these(tmp_path: Path) -> None:
+    source = tmp_path / "gather.cu"
+    source.write_text(GATHERED)
+    tune(source, tmp_path / "work", "1000")
+    assert '"on_data":true' in (tmp_path / "work" / "measurements.jsonl").read_text()
+    source.write_text(GATHERED.replace("= i;", "= i * 97ll % n;"))
+    done = cutune("emit", source, "--workspace", tmp_path / "work", *QUICK)
+    assert done.returncode == 1 and "[CT513]" in done.stderr
+
+
 def test_a_refused_block_is_followed_by_the_original_launch(scale: Path, tmp_path: Path) -> None:
     """Another build of the kernel may allow fewer threads than the one that was modelled."""
     text = (scale.with_name("work") / "scale.tuned.cu").read_text()

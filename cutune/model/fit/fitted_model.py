@@ -329,11 +329,12 @@ def models_and_fresh(
 ) -> tuple[list[FittedModel], tuple[FittedModel, ...]]:
     """The models of a program's source, and those of them that still hold.
 
-    They do where neither it nor what it depends on has changed, or nothing that decides.
+    They do where neither it nor what it depends on has changed, or nothing that decides. Host code
+    decides counts that depend on data, which it may make.
     """
     origin, decided = Origin.of(program.source, program.deciding_files), decisive(program)
     own = [model for model in known if model.kernel.origin.path == origin.path]
-    same = [model.kernel.decisive == decided != "" for model in own]
+    same = [m.kernel.decisive == decided != "" and not m.kernel.on_data for m in own]
     pairs = zip(own, same, strict=True)
     return own, tuple(one for one, is_same in pairs if is_same or one.kernel.origin == origin)
 
