@@ -228,6 +228,7 @@ DECISIVE = {
     "launches": (LAUNCH, LAUNCH.replace("32", "64")),
     "order": (LAUNCH, f"if (n == 0) {LAUNCH} {LAUNCH}"),
     "macros": ("\n__global__", "\n#define MORE 1\n__global__"),
+    "constants": ("\nint main", "\nstatic const int wide = 256;\nint main"),
     "pragmas": ("\n__global__", "\n#pragma cutune block(x <= 64)\n__global__"),
 }
 

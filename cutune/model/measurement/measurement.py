@@ -189,6 +189,9 @@ class Origin:
 #: Pragmas, macros, and which headers there are. `_Pragma` may stand anywhere.
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:.*\\\r?\n)*.*", re.MULTILINE)
 
+#: What names numbers that launches may use.
+_CONSTANT = re.compile(r"\b(?:const|constexpr|constinit|enum)\b[^;]*")
+
 #: Where a name was last written, by the number of the token.
 _PLACE = re.compile(r"@\d+:\d+")
 
@@ -196,8 +199,9 @@ _PLACE = re.compile(r"@\d+:\d+")
 def decisive(program: Program) -> str:
     """Return a hash of all that models follow from; empty where that is more than is looked at.
 
-    It is the device code, the text of kernels and launches, the configurations that are known, and
-    directives. Host code besides that is not: what it computes, a launch asks at run time.
+    It is the device code, the text of kernels and launches, the configurations that are known,
+    directives, and constants. Host code besides that is not: what it computes, a launch asks at run
+    time.
     """
     files = (program.source, *program.headers)
     parameters = (*program.tunables, *program.constants, *program.regions)
@@ -208,7 +212,7 @@ def decisive(program: Program) -> str:
         return ""
     found = [program.code.emulated]
     for file in files:
-        found += [file.path, *_DIRECTIVE.findall(file.text)]
+        found += [file.path, *_DIRECTIVE.findall(file.text), *_CONSTANT.findall(file.text)]
     for kernel in program.kernels:
         found += [kernel.name, kernel.source.path, kernel.source[kernel.span]]
     for site in program.launches:
