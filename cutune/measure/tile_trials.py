@@ -65,7 +65,7 @@ from cutune.measure.trial_outcomes import Outcomes
 from cutune.measure.trial_parameters import LaunchParameters, Numbers
 from cutune.measure.trial_sizes import Domain, Sizes, SizesTried, numbers_of
 from cutune.proof.variants import repeat
-from cutune.ptx import decisions, named_numbers, of_place, tried_sizes
+from cutune.ptx import decisions, named_numbers, of_place, taint, tried_sizes
 from cutune.ptx.named_numbers import literals, tested_numbers, widest
 from cutune.ptx.tried_sizes import TriedSizes, asked_size, untried
 from cutune.ptx.types import Function, Module, PtxError
@@ -103,13 +103,16 @@ _JUDGES = (
     *sorted(Path(__file__).parent.glob("*trial*.py")),
     *(
         Path(str(one.__file__))
-        for one in (tile_costs, profile, tried_sizes, decisions, of_place, named_numbers)
+        for one in (tile_costs, profile, tried_sizes, decisions, of_place, named_numbers, taint)
     ),
 )
+Copies = Sequence[KernelVariant]
+Found = tuple[int, tuple[str, ...], int]
+"""The place of a copy that does the same, and parameters that must be multiples of a number."""
 
 
 def copies_that_do_the_same(
-    text: str, kernel: Kernel, copies: Sequence[KernelVariant]
+    text: str, kernel: Kernel, copies: Copies
 ) -> tuple[list[KernelVariant], dict[str, str]]:
     """Return those copies of a kernel, and what others do otherwise, by their names.
 
@@ -131,14 +134,7 @@ def copies_that_do_the_same(
     return [only_where(copies[index], *known) for index, *known in found], reasons
 
 
-_Copies = Sequence[KernelVariant]
-Found = tuple[int, tuple[str, ...], int]
-"""The place of a copy that does the same, and parameters that must be multiples of a number."""
-
-
-def _tried(
-    text: str, kernel: Kernel, copies: Sequence[KernelVariant]
-) -> tuple[list[Found], dict[str, str]]:
+def _tried(text: str, kernel: Kernel, copies: Copies) -> tuple[list[Found], dict[str, str]]:
     def none(said: str) -> tuple[list[Found], dict[str, str]]:
         return [], dict.fromkeys((one.name for one in copies), said)
 
@@ -176,11 +172,11 @@ def _tried(
     return found, {name: said for name, said in reasons.items() if name not in kept}
 
 
-def _tiles_of(copies: Sequence[KernelVariant]) -> tuple[Tile, ...]:
+def _tiles_of(copies: Copies) -> tuple[Tile, ...]:
     return tuple(one.tile for one in copies if one.tile is not None)
 
 
-def _batches(trial: _Trial, copies: Sequence[KernelVariant]) -> Iterator[list[int]]:
+def _batches(trial: _Trial, copies: Copies) -> Iterator[list[int]]:
     """The places of copies of so many names at a time, those of a name together."""
     names = [*dict.fromkeys(one.name for one in copies)]
     if len(names) > MOST_TRIED:
@@ -213,7 +209,7 @@ class _Trial:
     #: Sizes to be tried as well, beyond the usual ones.
     asked_sizes: tuple[int, ...] = ()
 
-    def order(self, copies: Sequence[KernelVariant]) -> list[int]:
+    def order(self, copies: Copies) -> list[int]:
         """Return the places of copies, those first that may be chosen."""
         return tile_costs.in_order([*map(self._cost, copies)], _tiles_of(copies))
 
@@ -225,7 +221,7 @@ class _Trial:
         given = self._given.packed(self.loaded.kernel(entry), sizes, self._given.combined[0])
         return tile_costs.costs_of(self.loaded, entry, copy.tile, grid_at(copy.tile, sizes), given)
 
-    def tried(self, copies: _Copies, some: Sequence[int], found: list[Found]) -> dict[str, str]:
+    def tried(self, copies: Copies, some: Sequence[int], found: list[Found]) -> dict[str, str]:
         """Try some copies: add those that do the same to `found`, and say what others do."""
         reasons: dict[str, str] = {}
         for domain in Domain:
@@ -297,7 +293,7 @@ class _Trial:
         i, j, k = (per_thread(tile, axis, whole) for axis, whole in enumerate((x, y, z)))
         return TriedSizes(most, (x, y, z), (i, j, k), self._compared)
 
-    def asked(self, copies: Sequence[KernelVariant]) -> tuple[int, ...]:
+    def asked(self, copies: Copies) -> tuple[int, ...]:
         """Return sizes beyond the usual ones that the kernel and copies ask for.
 
         A launch may be too long for the largest of them.
@@ -410,7 +406,7 @@ class _Trial:
 
     @cached_property
     def _others(self) -> list[_Trial | None]:
-        about = self.text, self.module, self.entries.values()
+        about = self.text, self.module, self._watched_entries
         made = (with_other_numbers(*about, are_all) for are_all in (True, False))
         return [replace(self, loaded=m, is_noted=True, expected={}) if m else None for m in made]
 
@@ -564,10 +560,13 @@ class _Trial:
 
     @cached_property
     def _outcomes(self) -> Outcomes:
-        names = (self.kernel.name, *self.watched)
-        entries = [self.entries[name] for name in names if name in self.entries]
         sizes = self._given.places_of_integers
-        return Outcomes(self.text, self.module, entries, sizes, self.is_in_turn)
+        return Outcomes(self.text, self.module, self._watched_entries, sizes, self.is_in_turn)
+
+    @property
+    def _watched_entries(self) -> list[str]:
+        names = (self.kernel.name, *self.watched)
+        return [self.entries[name] for name in names if name in self.entries]
 
     @cached_property
     def _variables(self) -> LaunchVariables:

@@ -30,8 +30,8 @@ from cutune.emulator.assemble import assemble
 from cutune.emulator.machine import LoadedModule
 from cutune.measure.trial_code import functions_reached
 from cutune.ptx.named_numbers import REAL_NUMBER, REALS, literal, type_of
-from cutune.ptx.taint import made_of_themselves, results, spaces
-from cutune.ptx.types import LOADS, Function, Instruction, Module, PtxError
+from cutune.ptx.taint import loads_data, made_of_themselves, results, spaces
+from cutune.ptx.types import LOADS, TYPE_BYTES, Function, Instruction, Module, PtxError
 
 #: An odd number whose multiples have bits all over a word: 2^64 by the golden ratio.
 _FACTOR = 0x9E3779B97F4A7C15
@@ -43,7 +43,6 @@ _MIXING = (
 #: Bits of mantissas, and those of the exponent.
 _MANTISSA = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}
 _EXPONENT = {"f16": 0x7C00, "bf16": 0x7F80, "f32": 0x7F800000, "f64": 0x7FF0000000000000}
-_WIDTH = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
 #: An integer that a real number becomes gets so many other bits.
 _OF_INTEGERS = 8
 #: From here on a literal stays as large as it is, unless it is a factor.
@@ -159,8 +158,7 @@ class _OtherNumbers:
 
     def _of_data(self) -> tuple[frozenset[str], frozenset[str]]:
         """Registers that loaded data decide, and predicates of these."""
-        loads = (i for i in self._function.instructions if i.opcode in LOADS | {"atom"})
-        data = {n for one in loads if "param" not in spaces(one) for n in results(one)}
+        data = {n for one in self._function.instructions if loads_data(one) for n in results(one)}
         asked, size = set[str](), -1
         while size != (size := len(data) + len(asked)):
             for one in self._function.instructions:
@@ -205,8 +203,8 @@ class _OtherNumbers:
     def _mixed(self, result: str, to: str, source: str, of: str) -> str:
         """Bits of a result changed by all bits of what it was made of; 0, infinity and NaN stay."""
         width = _bits_of(self._function.registers.get(result, ""))
-        wide = _WIDTH.get(of, 0)
-        if not width or not wide or not re.fullmatch(r"%\w+", source):
+        wide = 8 * TYPE_BYTES[of]
+        if not width or not re.fullmatch(r"%\w+", source):
             return ""
         count = _MANTISSA.get(to, _OF_INTEGERS)
         ends = [f"and.b{width} %cutune_c, %cutune_a, {_EXPONENT[to]}; "] if to in REALS else []
@@ -240,7 +238,7 @@ class _OtherNumbers:
 
 def _by_bits(predicate: str, name: str, kind: str) -> str:
     """A predicate turned as the bits of a number say, unless that is 0."""
-    width = _WIDTH[kind]
+    width = 8 * TYPE_BYTES[kind]
     widened = "cvt.u64.u32" if width == 32 else "mov.b64"
     return (
         f" {{ .reg .b{width} %cutune_a; .reg .b64 %cutune_e, %cutune_f; "

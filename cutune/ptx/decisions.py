@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cutune.ptx.named_numbers import REALS, literal, type_of
-from cutune.ptx.of_place import decided_otherwise, registers_of_places
+from cutune.ptx.of_place import decided_otherwise, live_at_labels, registers_of_places
 from cutune.ptx.taint import made_of_themselves, results, spaces
 from cutune.ptx.tried_sizes import FollowedSizes
 from cutune.ptx.types import LOADS, Instruction
@@ -98,7 +98,8 @@ class _Decisions:
 
     @cached_property
     def _counted_by_branches(self) -> set[str]:
-        return decided_otherwise(self._values.body, self._values.scales.keys(), self._of_place)
+        body, sizes = self._values.body, self._values.scales.keys()
+        return decided_otherwise(body, live_at_labels(body), sizes, self._of_place)
 
     @cached_property
     def _of_place(self) -> frozenset[str]:

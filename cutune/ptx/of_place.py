@@ -25,7 +25,7 @@ def registers_of_places(body: Body) -> frozenset[str]:
     live, size = live_at_labels(body), -1
     while size != (size := len(found)):
         _leave_made(body, found)
-        found -= decided_otherwise(body, found, found)
+        found -= decided_otherwise(body, live, found, found)
         for begin, end in loops(body):
             if not _ends_alike(body, begin, end, found):
                 found -= _going_on(body, begin, end, live)
@@ -46,13 +46,17 @@ def _leave_made(body: Body, found: set[str]) -> None:
         is_less = len(found) < before
 
 
-def decided_otherwise(body: Body, asked: Set[str], found: Set[str]) -> set[str]:
+def decided_otherwise(
+    body: Body, live: Mapping[str, Set[str]], asked: Set[str], found: Set[str]
+) -> set[str]:
     """Return which registers have one of several values by branches that none of `found` decides.
 
     Such a branch goes on behind some of the instructions that write it. Where it goes on behind all
     of them, or nothing reads the register from there on, nobody sees another value.
+
+    `live`: see `live_at_labels`.
     """
-    written, labels, live = dict[str, set[int]](), labels_of(body), live_at_labels(body)
+    written, labels = dict[str, set[int]](), labels_of(body)
     for place, one in enumerate(body):
         if isinstance(one, Instruction):
             for name in asked & {*results(one)}:

@@ -15,7 +15,8 @@ thread. The results of a detour are tainted.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import chain
@@ -26,6 +27,7 @@ from cutune.ptx.types import (
     BARRIERS,
     BINDING,
     LEAVING,
+    LOADS,
     MEMORY,
     STEERING,
     UNCOUNTED,
@@ -122,9 +124,21 @@ def _sources(operands: tuple[str, ...], skipped: int, guard: str) -> tuple[str, 
     return (*found, guard) if guard else found
 
 
+def moved_once(instructions: Sequence[Instruction]) -> dict[str, str]:
+    """Return what registers hold that are written once, by a `mov`."""
+    writers = Counter(name for one in instructions for name in results(one))
+    moves = (one for one in instructions if one.opcode == "mov" and not one.guard)
+    return {o[0]: o[1] for o in (one.operands for one in moves) if writers[o[0]] == 1}
+
+
 def made_of_themselves(reads: Mapping[str, Collection[str]]) -> set[str]:
     """Return the names that follow from themselves; `reads`: what each follows from at once."""
     return {name for name in reads if name in reached(reads[name], lambda n: reads.get(n, ()))}
+
+
+def loads_data(instruction: Instruction) -> bool:
+    """Does it load from memory, and no parameter?"""
+    return instruction.opcode in LOADS | {"atom"} and "param" not in spaces(instruction)
 
 
 def spaces(instruction: Instruction) -> frozenset[str]:

@@ -11,7 +11,6 @@ be compared with numbers, where the trials have each outcome of that (`beta == 0
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,7 +26,15 @@ from cutune.ptx.named_numbers import (
     type_of,
 )
 from cutune.ptx.of_place import is_branch, labels_of, loops
-from cutune.ptx.taint import made_of_themselves, names, results, sources, spaces
+from cutune.ptx.taint import (
+    loads_data,
+    made_of_themselves,
+    moved_once,
+    names,
+    results,
+    sources,
+    spaces,
+)
 from cutune.ptx.types import LOADS, MEMORY, Function, Instruction, Label, Variable
 
 _THREADS = re.compile(r"%n?tid\.[xyz]|%laneid")
@@ -116,7 +123,7 @@ def _closed(
     going_on = [
         (_read(one), results(one))
         for one in instructions
-        if one.opcode != "setp" and not _is_load(one)
+        if one.opcode != "setp" and not loads_data(one)
     ]
     while size != (size := len(found)):
         for read, written in going_on:
@@ -125,25 +132,14 @@ def _closed(
     return frozenset(found)
 
 
-def _is_load(one: Instruction) -> bool:
-    return one.opcode in LOADS | {"atom"} and "param" not in spaces(one)
-
-
 def _read(one: Instruction) -> tuple[str, ...]:
     """What an instruction reads, but for its guard."""
     return tuple(name for name in sources(one) if name != one.guard)
 
 
-def _moved_once(instructions: Sequence[Instruction]) -> dict[str, str]:
-    """What registers hold that are written once, by a `mov`."""
-    writers = Counter(name for one in instructions for name in results(one))
-    moves = (one for one in instructions if one.opcode == "mov" and not one.guard)
-    return {o[0]: o[1] for o in (one.operands for one in moves) if writers[o[0]] == 1}
-
-
 def _with_literals(function: Function) -> Function:
     """The function with numbers in place of registers that hold one of them alone."""
-    moved = _moved_once(function.instructions)
+    moved = moved_once(function.instructions)
     known = {name: what for name, what in moved.items() if literal(what) is not None}
 
     def named(item: Instruction | Label) -> Instruction | Label:
@@ -167,7 +163,7 @@ class FollowedSizes:
         self._entry: Mapping[str, Variable] = {one.name: one for one in of_entry}
         self._tests = tests_of_parameters(kernel) if function is kernel else {}
         self.instructions = function.instructions
-        self.loaded = self._closed(_is_load)
+        self.loaded = self._closed(loads_data)
         self._pointers = self._closed(self._is_pointer)
         self.reals = self._numbers_of_the_launch()
         self.scales = self._sizes()
@@ -194,7 +190,7 @@ class FollowedSizes:
         found, size = set[str](), -1
         while size != (size := len(found)):
             for one in self.instructions:
-                stops = one.opcode == "setp" or _is_load(one)
+                stops = one.opcode == "setp" or loads_data(one)
                 follows = not (stops or found.isdisjoint(self.read(one)))
                 if self._is_real(one) or (follows and not self._scales_data(one, found)):
                     found.update(results(one))
@@ -262,7 +258,7 @@ class FollowedSizes:
         reads: dict[str, set[str]] = {}
         for one in self.instructions:
             is_integer = type_of(one, 0) in _WIDE and one.opcode != "setp"
-            for name in results(one) if is_integer and not _is_load(one) else ():
+            for name in results(one) if is_integer and not loads_data(one) else ():
                 reads.setdefault(name, set()).update(n for n in self.read(one) if n[0] == "%")
         own = made_of_themselves(reads)
         return frozenset(own - self.loaded - self._pointers - self._counting_to_literals(own))
@@ -312,7 +308,7 @@ class FollowedSizes:
 
     def _scale_of(self, one: Instruction, scales: Scales) -> float:
         """By how much a size grows where the result grows by one; 0: it is no size."""
-        if one.opcode == "setp" or _is_load(one) or type_of(one, 0) in REALS:
+        if one.opcode == "setp" or loads_data(one) or type_of(one, 0) in REALS:
             return 0
         if self._is_parameter(one):
             return self._of_parameter(one)
@@ -349,7 +345,7 @@ class FollowedSizes:
 
     @cached_property
     def _moved(self) -> dict[str, str]:
-        return _moved_once(self.instructions)
+        return moved_once(self.instructions)
 
     def _of_parameter(self, one: Instruction) -> float:
         """An integer of which less was tried counts for more."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+import re
+from collections.abc import Container, Mapping, Sequence
 from math import prod
 from pathlib import Path
 
@@ -35,6 +36,14 @@ def compiled(
         for name, body in bodies.items()
     )
     return module_of(before + kernels)
+
+
+def kernels_by_section(source: Path) -> Mapping[str, Sequence[str]]:
+    """Return the names that stand in `KERNEL(…)` behind each line `// ---- section`."""
+    sections = re.findall(
+        r"^// ---- (\w+)$(.*?)(?=^// ----|\Z)", source.read_text(), re.MULTILINE | re.DOTALL
+    )
+    return {title: re.findall(r"^KERNEL\((\w+)\)", text, re.MULTILINE) for title, text in sections}
 
 
 def module_of(text: str) -> Module:

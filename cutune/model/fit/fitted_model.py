@@ -332,11 +332,16 @@ def models_and_fresh(
     They do where neither it nor what it depends on has changed, or nothing that decides. Host code
     decides counts that depend on data, which it may make.
     """
-    origin, decided = Origin.of(program.source, program.deciding_files), decisive(program)
+    origin = Origin.of(program.source, program.deciding_files)
     own = [model for model in known if model.kernel.origin.path == origin.path]
-    same = [m.kernel.decisive == decided != "" and not m.kernel.on_data for m in own]
-    pairs = zip(own, same, strict=True)
-    return own, tuple(one for one, is_same in pairs if is_same or one.kernel.origin == origin)
+    if all(model.kernel.origin == origin for model in own):
+        return own, tuple(own)
+    decided = decisive(program)
+
+    def holds(kernel: MeasuredKernel) -> bool:
+        return kernel.origin == origin or (kernel.decisive == decided != "" and not kernel.on_data)
+
+    return own, tuple(model for model in own if holds(model.kernel))
 
 
 def read_models(path: Path) -> list[FittedModel]:

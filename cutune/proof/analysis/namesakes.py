@@ -23,7 +23,7 @@ from cutune.source.program import Kernel
 from cutune.source.syntax.directives import renumbers
 from cutune.source.syntax.parse import Launch, Syntax
 from cutune.source.unit.integers import QUALIFIERS, integer_type
-from cutune.source.unit.kernels import Structures
+from cutune.source.unit.kernels import Structures, unaliased
 from cutune.toolchain.kernel_names import (
     base_name,
     is_among,
@@ -39,8 +39,6 @@ from cutune.toolchain.kernel_names import (
     scoped_name,
 )
 
-#: Names of types that are looked up one after the other.
-_DEEPEST = 3
 #: Letters of built-in types in mangled names.
 _BUILT_IN = {
     "a": "signed char",
@@ -137,13 +135,11 @@ def _may_have(types: Sequence[_Named | None], entry: str) -> bool:
 
 def _named_type(text: str, structures: Structures) -> _Named | None:
     """The type of a parameter; None where the text does not tell."""
-    words = [word for word in text.replace("[]", " *").split() if word not in QUALIFIERS]
-    names = [word for word in words if word != "*"]
-    aliases = structures.unit.typedefs
-    for _ in range(_DEEPEST):
-        names = [*aliases.get(names[0], names)] if len(names) == 1 else names
-    stars = words.count("*") + names.count("*")
-    names = [name for name in names if name != "*" and name not in QUALIFIERS]
+    words = text.replace("[]", " *").split()
+    own = [word for word in words if word != "*" and word not in QUALIFIERS]
+    meant_words = unaliased(own, structures.unit.typedefs)
+    stars = words.count("*") + meant_words.count("*")
+    names = [word for word in meant_words if word != "*"]
     meant: object = integer_type(names)
     if meant is None and names in (["float"], ["double"]):
         (meant,) = names

@@ -23,6 +23,8 @@ Words = npt.NDArray[np.uint64]
 
 UNKNOWN, NUMBER, PART, TERM = range(4)
 _WORD = 64
+#: A number of 64 bits without a sign.
+_MOST_BITS = (1 << 64) - 1
 
 #: Operations that may be done in any order and in parts, by which threads combine values.
 COMBINING = frozenset({"add", "mul", "min", "max", "and", "or", "xor"})
@@ -489,10 +491,6 @@ def _with_bounds(
         words = one.words(other) | other.words(one) if kind == PART else one.words(one)
         result = result.written(there, Lanes(joined.kind, joined.data, words))
     return result
-
-
-#: A number of 64 bits without a sign.
-_MOST_BITS = (1 << 64) - 1
 
 
 def _signed(values: Sequence[int]) -> Numbers:

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from cutune.proof.values.operations import FUNCTIONS
-from cutune.ptx.taint import results, sources
+from cutune.ptx.taint import moved_once, results, sources
 from cutune.ptx.types import Function, Instruction, Label
 
 Item = Instruction | Label
@@ -39,18 +39,8 @@ def without_second_tests(function: Function) -> tuple[Function, frozenset[int]]:
     jumps = Counter(_target(item) for item in items)
     if any(isinstance(item, Instruction) and item.opcode == "brx" for item in items):
         return function, frozenset()
-    defined = Counter(
-        name for item in items if isinstance(item, Instruction) for name in results(item)
-    )
-    threads = {
-        item.operands[0]
-        for item in items
-        if isinstance(item, Instruction)
-        and item.opcode == "mov"
-        and item.operands[-1].startswith("%tid.")
-        and not item.guard
-        and defined[item.operands[0]] == 1
-    }
+    moved = moved_once(function.instructions)
+    threads = {name for name, what in moved.items() if what.startswith("%tid.")}
     lines = set[int]()
     for first, label in enumerate(items):
         if isinstance(label, Label) and not label.table and jumps[label.name] == 1:

@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cutune.proof.values.polynomial import Atom, IntegerPolynomial
+from cutune.proof.values.terms import constant_term
 from cutune.ptx.types import Variable
 
 #: Operations that may be done in parts, and their neutral values; None: a sum may begin at any
@@ -110,8 +111,7 @@ class Reduced:
         ]
         if len(bases) != 1 or terms[bases[0]] != 1 or len(bases[0]) != 1:
             return False
-        begin = dict(address.terms).get((), 0)
-        return self.ends[bases[0][0].symbol or ""] <= begin < _MOST_BYTES
+        return self.ends[bases[0][0].symbol or ""] <= constant_term(address) < _MOST_BYTES
 
     def may_use(self, address: IntegerPolynomial, variables: Collection[str]) -> bool:
         """Tell whether an address in shared memory may lie in one of the arrays."""

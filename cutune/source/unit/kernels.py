@@ -362,12 +362,18 @@ def declared_kernels(unit: Unit, structures: Structures) -> Iterator[Kernel]:
         )
 
 
-def _alias_of(words: Sequence[str], typedefs: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The words of the arithmetic type that a word is another name of; none where it is no such."""
+def unaliased(words: Sequence[str], typedefs: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """Return the words of the type for which a name may stand, without qualifiers."""
     named = words
     for _ in range(_DEEPEST):
         known = typedefs.get(named[0]) if len(named) == 1 else None
         named = [word for word in known or named if word not in QUALIFIERS]
+    return named
+
+
+def _alias_of(words: Sequence[str], typedefs: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The words of the arithmetic type that a word is another name of; none where it is no such."""
+    named = unaliased(words, typedefs)
     is_number = " ".join(named) in _REAL_BYTES or integer_type(named) is not None
     return tuple(named) if is_number and [*named] != [*words] else ()
 

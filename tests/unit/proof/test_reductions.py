@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,18 +11,13 @@ from cutune.proof.entry import judge, prove
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.values.built_ins import KeptGrid
 from cutune.ptx.types import Module
-from tests.support.proof_verdicts import module_of
+from tests.support.proof_verdicts import kernels_by_section, module_of
 
 pytestmark = pytest.mark.nvcc
 
 SOURCE = Path(__file__).parents[2] / "corpus" / "proofs" / "reductions.cu"
 #: Names of kernels by their section.
-SECTIONS: Mapping[str, Sequence[str]] = {
-    title: re.findall(r"^KERNEL\((\w+)\)", text, re.MULTILINE)
-    for title, text in re.findall(
-        r"^// ---- (\w+)$(.*?)(?=^// ----|\Z)", SOURCE.read_text(), re.MULTILINE | re.DOTALL
-    )
-}
+SECTIONS = kernels_by_section(SOURCE)
 
 
 @pytest.fixture(scope="module")

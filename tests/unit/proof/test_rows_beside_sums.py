@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from cutune.proof.entry import prove
 from cutune.ptx.types import Module
-from tests.support.proof_verdicts import module_of
+from tests.support.proof_verdicts import kernels_by_section, module_of
 
 pytestmark = pytest.mark.nvcc
 
 SOURCE = Path(__file__).parents[2] / "corpus" / "proofs" / "rows_beside_sums.cu"
 #: Names of kernels by their section.
-SECTIONS: Mapping[str, Sequence[str]] = {
-    title: re.findall(r"^KERNEL\((\w+)\)", text, re.MULTILINE)
-    for title, text in re.findall(
-        r"^// ---- (\w+)$(.*?)(?=^// ----|\Z)", SOURCE.read_text(), re.MULTILINE | re.DOTALL
-    )
-}
+SECTIONS = kernels_by_section(SOURCE)
 WHOLE_WARPS = tuple(range(32, 1025, 32))
 
 
