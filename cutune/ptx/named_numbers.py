@@ -6,6 +6,7 @@ import re
 import struct
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from math import nan
 
 from cutune.ptx.taint import names, results, spaces
@@ -22,6 +23,7 @@ _NAMING = frozenset(
 _ALL, _DEEPEST = 64, 8
 
 
+@cache
 def literal(operand: str) -> int | None:
     """The integer that an operand is, if it is one."""
     return int(operand.rstrip("U"), 0) if _INTEGER.fullmatch(operand) else None
@@ -34,8 +36,13 @@ def numbers_of(one: Instruction) -> list[int]:
 
 def type_of(one: Instruction, place: int) -> str:
     """The type of the result (0) or of the last operand (1)."""
-    types = [m for m in one.modifiers if re.fullmatch(r"(?:[subf]|bf)\d+(?:x2)?|pred", m)]
+    types = _types(one.modifiers)
     return types[min(place, len(types) - 1)] if types else ""
+
+
+@cache
+def _types(modifiers: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(m for m in modifiers if re.fullmatch(r"(?:[subf]|bf)\d+(?:x2)?|pred", m))
 
 
 def literals(functions: Iterable[Function]) -> tuple[frozenset[int], frozenset[int]]:
