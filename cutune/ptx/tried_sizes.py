@@ -75,8 +75,8 @@ _BYTES = 8
 _FAR = 1 << 40
 #: The least index above n is that of a size of n + 2.
 _FIRST_BEYOND = 2
-#: As many instructions after each other are followed from a size to where it is compared.
-_LONGEST_WAY = 200
+#: What is added to a size and grows in as many passes over the code is added again and again.
+_MOST_PASSES = 32
 #: With numbers up to this, all kinds of sizes were tried together.
 _USUAL = 4
 
@@ -521,27 +521,27 @@ class FollowedSizes:
             said = "it compares something with a number that is larger than any size tried"
             yield abs(number) * scale + beyond, said
 
-    def moved_by(self, name: str, depth: int = 0) -> float:
+    def moved_by(self, name: str) -> float:
         """Return what is added to sizes on their way into a register, in sizes."""
-        if name not in self._moves:
-            if depth == _LONGEST_WAY:
-                return inf
-            writers = self._writers.get(name, ())
-            if name in self._carried:
-                # Loops begin with what any others have.
-                found = max(map(self._added, self.instructions), default=0)
-            else:
-                found = max((self._moved_with(one, depth + 1) for one in writers), default=0)
-            self._moves[name] = found
-        return self._moves[name]
-
-    def _moved_with(self, one: Instruction, depth: int) -> float:
-        before = (self.moved_by(name, depth) for name in self.read(one) if name in self.scales)
-        return self._added(one) + max(before, default=0)
+        return self._moves.get(name, 0)
 
     @cached_property
     def _moves(self) -> dict[str, float]:
-        return {}
+        """What is added on the way into each register of a size; without end where a loop adds."""
+        moves: dict[str, float] = {}
+        # Loops begin with what any others have.
+        begun = max(map(self._added, self.instructions), default=0)
+        passes, is_more = 0, True
+        while is_more:
+            passes, is_more = passes + 1, False
+            for one in self.instructions:
+                added = self._added(one) + max((moves.get(n, 0) for n in self.read(one)), default=0)
+                for name in self.scales.keys() & {*results(one)}:
+                    moved = begun if name in self._carried else added
+                    if moved > moves.get(name, 0):
+                        moves[name] = moved if passes < _MOST_PASSES else inf
+                        is_more = True
+        return moves
 
     def _added(self, one: Instruction) -> float:
         """What an instruction adds to a size, in sizes; nothing in a loop."""
