@@ -14,6 +14,8 @@ from cutune.ptx.types import Function, Module
 #: Registers that tell a thread where it is, and how many there are.
 _PLACES = re.compile(r"%(?:n?tid|n?ctaid)\.[xyz]|%laneid")
 _REGISTER = re.compile(r"%[A-Za-z]\w*(?:\.[a-z]\w*)?")
+#: What tells a register of a scope of its own, as `low@21`, from others in instructions as read.
+_NUMBERED = re.compile(r"(?<=\w)@\d+")
 
 
 @lru_cache(maxsize=2)
@@ -38,3 +40,8 @@ def strange_register(function: Function) -> str:
     named = (name for operand in function.operands for name in _REGISTER.findall(operand))
     others = (name for name in named if name not in function.registers)
     return next((name for name in others if not _PLACES.fullmatch(name)), "")
+
+
+def as_written(instructions: str) -> str:
+    """Return instructions with the names that registers have in the text, within their scopes."""
+    return _NUMBERED.sub("", instructions)

@@ -17,7 +17,8 @@ from cutune.ptx.types import Module
 #: Bits of a word that stay as they are drawn, and those that are set: as `float` from 0.5 to 2, as
 #: two `half` numbers from 1 to 2, as a `double` near 1.
 _RANDOM, _SET = 0x80FF83FF, 0x3F003C00
-_FEW = np.array([0, 1 << 31, 0x3F800000, 0xBF800000, 0x40000000], np.uint32)
+#: Odd ones are among them: products of the others vanish where they are integers.
+_FEW = np.array([0, 1 << 31, 0x3F800000, 0xBF800000, 0x40000000, 1, 3], np.uint32)
 _STRANGE = np.array(
     [0, 1 << 31, 0x7F800000, 0xFF800000, 0x7FC00000, 0x7FFFFFFF, 0xFFFFFFFF], np.uint32
 )

@@ -28,7 +28,7 @@ from math import isfinite
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.assemble import assemble
 from cutune.emulator.machine import LoadedModule
-from cutune.measure.trial_code import functions_reached
+from cutune.measure.trial_code import as_written, functions_reached
 from cutune.ptx.named_numbers import REAL_NUMBER, REALS, literal, type_of
 from cutune.ptx.taint import loads_data, made_of_themselves, results, spaces
 from cutune.ptx.types import LOADS, TYPE_BYTES, Function, Instruction, Module, PtxError
@@ -51,8 +51,6 @@ _LARGE = 1 << 20
 _NARROWING = frozenset({"shr", "bfe", "div", "rem", "cvt", "popc", "clz", "bfind", "prmt"})
 #: Places of factors among the operands.
 _FACTORS = {"mul": (1, 2), "div": (1, 2), "fma": (1, 2), "mad": (1, 2)}
-#: What tells a register of a scope of its own, as `low@21`, from others in instructions as read.
-_NUMBERED = re.compile(r"(?<=\w)@\d+")
 _REAL_SUMS = frozenset({"add", "sub", "fma", "mad", "mov", "mul", "neg", "selp"})
 
 
@@ -90,7 +88,7 @@ def _replaced(line: str, one: Instruction, changed: _OtherNumbers) -> str:
     if len(found) != 1:
         return line
     begin, end = found[0].span()
-    behind = "" if one.guard else _NUMBERED.sub("", "".join(changed.behind(one)))
+    behind = "" if one.guard else as_written("".join(changed.behind(one)))
     return (
         line[:begin] + _with_literals(line[begin:end], one, changed.are_all) + behind + line[end:]
     )

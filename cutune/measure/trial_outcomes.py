@@ -15,16 +15,19 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
+from cutune.core.diagnostics import CutuneError
 from cutune.emulator.assemble import assemble
 from cutune.emulator.machine import LoadedModule
-from cutune.measure.trial_code import functions_reached
+from cutune.measure.trial_code import as_written, functions_reached
 from cutune.ptx.decisions import Decision, decisions, sums_that_may_wrap
 from cutune.ptx.named_numbers import type_of
 from cutune.ptx.tried_sizes import FollowedSizes, TriedSizes
-from cutune.ptx.types import Instruction, Module
+from cutune.ptx.types import Module, PtxError
 
 _NOTES = "cutune_outcomes"
-_DIFFERS = "%cutune_differs"
+_SHOWS = "%cutune_shows"
+_ZEROS = {"f32": "0f00000000", "f64": "0d0000000000000000"}
+_UNWATCHED = "it decides by code that cannot be watched"
 _WORD = 4
 _END = object()
 
@@ -63,9 +66,12 @@ class Outcomes:
         if strange := next(filter(None, map(self._strange.__getitem__, names)), ""):
             return strange
         asked = [one for name in names for one in self._asked[name]]
-        if any(not _is_alone(self._lines, one.instruction) for one in asked):
-            return "it decides by code that cannot be watched"
-        going_on = runs(self._loaded) if asked else iter(())
+        if any(not _is_alone(self._lines, one) for one in asked):
+            return _UNWATCHED
+        try:
+            going_on = runs(self._loaded) if asked else iter(())
+        except (PtxError, CutuneError):
+            return _UNWATCHED
         while asked and not all(map(self._has_shown, names)):
             if next(going_on, _END) is _END:
                 # What is never come to is decided by what leads there.
@@ -110,10 +116,9 @@ class Outcomes:
         lines, words = [*self._lines], max(end for _, end in self._places.values())
         for name, asked in self._asked.items():
             place, _ = self._places[name]
-            for number, one in enumerate(asked):
-                line = one.instruction.line - 1
-                declared = "" if number else f".reg .pred {_DIFFERS}; "
-                lines[line] = declared + lines[line] + "".join(_noted(one, place))
+            for one in asked:
+                line, noted = one.instruction.line - 1, as_written(" ".join(_noted(one, place)))
+                lines[line] = " ".join((noted, lines[line]) if one.read else (lines[line], noted))
                 place += one.notes
         first = next(n for n, line in enumerate(lines) if line.startswith(".address_size"))
         zeros = ", ".join(["0"] * words)
@@ -123,27 +128,41 @@ class Outcomes:
 
 def _noted(one: Decision, place: int) -> Iterator[str]:
     """PTX that keeps what came out of a decision, from a place on."""
-    result = one.instruction.operands[0]
-    if not one.differs_from:
+    of = one.instruction
+    if not (one.differs_from or one.factors):
         for step, guard in enumerate(("@", "@!")):
-            yield f" {guard}{result} {_kept(place + step)}"
+            yield f"{guard}{one.read or of.operands[0]} {_kept(place + step)}"
         return
-    yield " " + _kept(place)
-    kind = type_of(one.instruction, 0)
-    compared = f"neu.{kind}" if kind.startswith("f") else f"ne.u{kind[1:]}"
+    kind = type_of(of, 0)
+    is_real = kind.startswith("f")
+    unlike, zero = ("neu", _ZEROS[kind]) if is_real else ("ne", "0")
+    compared = kind if is_real else f"u{kind[1:]}"
+    yield f"{{ .reg .pred {_SHOWS}; {_kept(place)}"
     for step, other in enumerate(one.differs_from, 1):
-        yield f" setp.{compared} {_DIFFERS}, {result}, {other}; @{_DIFFERS} {_kept(place + step)}"
+        yield f"setp.{unlike}.{compared} {_SHOWS}, {of.operands[0]}, {other};"
+        yield f"@{_SHOWS} {_kept(place + step)}"
+    for number, factor in enumerate(one.factors):
+        joined, before = (".and", f", {_SHOWS}") if number else ("", "")
+        yield f"setp.{unlike}{joined}.{compared} {_SHOWS}, {factor}, {zero}{before};"
+    if one.factors:
+        yield f"@{_SHOWS} {_kept(place + 1)}"
+    yield "}"
 
 
 def _kept(place: int) -> str:
     return f"st.global.u32 [{_NOTES}+{_WORD * place}], 1;"
 
 
-def _is_alone(lines: Sequence[str], one: Instruction) -> bool:
-    """Is an instruction the only statement of its line, without a guard, with one result?
+def _is_alone(lines: Sequence[str], decision: Decision) -> bool:
+    """Is an instruction the only statement of its line, such that what is asked is there to see?
 
-    What it reads has to be there behind it.
+    What it reads has to be there behind it, or before where that is all.
     """
+    one = decision.instruction
     line = lines[one.line - 1].strip()
-    is_plain = line.startswith(one.opcode) and line.endswith(";") and line.count(";") == 1
-    return is_plain and not one.guard and one.operands[0] not in one.operands[1:]
+    is_single = line.endswith(";") and line.count(";") == 1
+    if decision.read:
+        return is_single and line.startswith((one.opcode, "@"))
+    asked = decision.factors or one.operands[1:]
+    is_plain = is_single and line.startswith(one.opcode)
+    return is_plain and not one.guard and one.operands[0] not in asked

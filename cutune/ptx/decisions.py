@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cutune.ptx.named_numbers import REALS, literal, type_of
-from cutune.ptx.of_place import decided_otherwise, live_at_labels, registers_of_places
+from cutune.ptx.of_place import Body, decided_otherwise, live_at_labels, registers_of_places
 from cutune.ptx.taint import made_of_themselves, results, spaces
 from cutune.ptx.tried_sizes import FollowedSizes
 from cutune.ptx.types import LOADS, Instruction
@@ -40,24 +40,35 @@ _KEEPS_SIGN = frozenset(
 )
 _ADDING = frozenset({"add", "sub", "mad", "mul"})
 _SUMS = frozenset({"mov", "add", "sub", "mad", "mul", "fma", "shl", "shfl", "neg", "selp"})
+#: What passes on a number that was chosen, and what multiplies it.
+_OF_CHOICES = frozenset({"mov", "cvt", "neg", "mul", "shl", "and", "selp"})
+_PRODUCTS = frozenset({"mul", "mad", "fma"})
+#: In place of the basic block of a predicate that ways bring along.
+_ANYWHERE = -1
+#: Types of numbers that are compared in what is noted.
+_WATCHED = frozenset({"s16", "u16", "b16", "s32", "u32", "b32", "s64", "u64", "b64", "f32", "f64"})
 _OF_THREADS = frozenset({"%tid", "%ntid", "%laneid"})
 _INDICES = ("%tid", "%ntid", "%ctaid", "%nctaid", "%laneid")
 
 
 @dataclass(frozen=True)
 class Decision:
-    """An instruction, and what has to show of its result.
+    """An instruction, and what has to show of it; as it is, that its predicate is true and false.
 
-    `differs_from`: operands from which it has to differ; empty: it is a predicate, of which both
-    outcomes have to show.
+    Attributes:
+        differs_from: operands from which its result has to differ.
+        factors: operands that have to be more than 0 at once.
+        read: a predicate that it reads, which is asked in place of its result.
     """
 
     instruction: Instruction
     differs_from: tuple[str, ...] = ()
+    factors: tuple[str, ...] = ()
+    read: str = ""
 
     @property
     def notes(self) -> int:
-        """How many things are noted: both outcomes; or that it was come to, and each operand."""
+        """How many things are noted: both outcomes; or that it was come to, and what shows."""
         return len(self.differs_from) + 1 if self.differs_from else 2
 
 
@@ -77,19 +88,73 @@ class _Decisions:
         self._settled, self._zeros = set[str](), set[str]()
 
     def found(self, of_data: bool) -> Iterator[Decision]:
-        for one in self._instructions:
+        #: Of predicates that have to show, the basic block that has them.
+        set_in: dict[str, int] = {}
+        for block, one in _in_blocks(self._values.body):
             is_of_data = not self._values.loaded.isdisjoint(self._values.read(one))
             if of_data and not (one.opcode == "setp" and is_of_data):
                 continue
-            if one.opcode == "setp":
-                yield from self._comparison(one, is_of_data)
-            elif type_of(one, 0) == "pred" and one.opcode in _LOGIC:
-                if self._settled.issuperset(self._values.read(one)):
-                    self._settled.update(results(one))
-                else:
-                    yield Decision(one)
-            elif self._is_open(one) and (others := self._others(one, is_of_data)):
-                yield Decision(one, others)
+            for decision in self._of(one, is_of_data):
+                yield decision
+                set_in.update(dict.fromkeys(results(one), block))
+            if type_of(one, 0) == "pred" and one.opcode == "mov" and one.operands[1] in set_in:
+                set_in[one.operands[0]] = _ANYWHERE
+            if not of_data:
+                yield from self._of_choices(one)
+                read = {one.guard, *(one.operands[-1:] if one.opcode == "selp" else ())}
+                elsewhere = (name for name in sorted(read) if set_in.get(name, block) != block)
+                yield from (Decision(one, read=name) for name in elsewhere)
+
+    def _of(self, one: Instruction, is_of_data: bool) -> Iterator[Decision]:
+        """What has to show of the result of an instruction by itself."""
+        if one.opcode == "setp":
+            yield from self._comparison(one, is_of_data)
+        elif type_of(one, 0) == "pred" and one.opcode in _LOGIC:
+            if self._settled.issuperset(self._values.read(one)):
+                self._settled.update(results(one))
+            else:
+                yield Decision(one)
+        elif self._is_open(one) and (others := self._others(one, is_of_data)):
+            yield Decision(one, others)
+
+    # ---- numbers that comparisons of data choose
+
+    def _of_choices(self, one: Instruction) -> Iterator[Decision]:
+        """What has to show where a number is chosen, or a factor, that has been chosen before.
+
+        Each of two comparisons may come out both ways, and never both of them at once.
+        """
+        if type_of(one, 0) not in _WATCHED:
+            return
+        if one.opcode == "selp":
+            yes, no, asked = one.operands[1:]
+            found, chosen = self._choices
+            others = (o for own, o in ((yes, no), (no, yes)) if asked in found or own in chosen)
+            if differs_from := tuple(others):
+                yield Decision(one, differs_from)
+        elif one.opcode in _PRODUCTS:
+            factors = one.operands[1:3]
+            if not self._choices[1].isdisjoint(factors):
+                yield Decision(one, factors=tuple(name for name in factors if name[0] == "%"))
+
+    @cached_property
+    def _choices(self) -> tuple[set[str], set[str]]:
+        """Predicates that follow from data, and registers of numbers that they choose."""
+        asked, found, size = set[str](), set[str](), -1
+        while size != (size := len(asked) + len(found)):
+            for one in self._instructions:
+                read = {*self._values.read(one)}
+                is_of_data = not self._values.loaded.isdisjoint(read)
+                if one.opcode == "setp" or type_of(one, 0) == "pred":
+                    is_asked = (one.opcode == "setp" and is_of_data) or not asked.isdisjoint(read)
+                    asked.update(results(one) if is_asked else ())
+                elif (one.opcode == "selp" and one.operands[-1] in asked) or (
+                    one.opcode in _OF_CHOICES and not found.isdisjoint(read)
+                ):
+                    found.update(results(one))
+        return asked, found
+
+    # ---- what trials show anyway
 
     def _is_open(self, one: Instruction) -> bool:
         """Does it depend on more than the place of a thread in its block?"""
@@ -214,6 +279,16 @@ class _Decisions:
                 if one.opcode in _SUMS and not found.isdisjoint(self._values.read(one)):
                     found.update(results(one))
         return frozenset(found)
+
+
+def _in_blocks(body: Body) -> Iterator[tuple[int, Instruction]]:
+    """The instructions of a body, each with the number of its basic block."""
+    block = 0
+    for item in body:
+        if isinstance(item, Instruction):
+            yield block, item
+        if not isinstance(item, Instruction) or item.opcode in ("bra", "brx", "ret", "exit"):
+            block += 1
 
 
 def _is_of_data(one: Instruction, values: FollowedSizes) -> bool:

@@ -57,6 +57,7 @@ WRONG = {
     "wrong_cut": SIMPLE,
     "wrong_bells": SIMPLE,
     "wrong_fields": SIMPLE,
+    "wrong_mirrors": "its results are others at n = ",
     "wrong_numbers": "its results are others at n = ",
     "wrong_product": "it compares a product of sizes",
     "wrong_mask": "its results are others at n = ",

@@ -500,6 +500,21 @@ __global__ void wrong_fields(const int *a, int *b, int n) {
     if (threadIdx.x < 4) atomicAdd(&b[threadIdx.x], fields >> 8 * threadIdx.x & 255);
 }
 
+// Something else where both ends of a part mirror each other, and what is between them is not 0.
+__global__ void wrong_mirrors(const unsigned *a, unsigned *b, int n) {
+    __shared__ unsigned part[BLOCK];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    unsigned hash = 7;
+    for (int first = 0; first < n; first += BLOCK) {
+        part[threadIdx.x] = first + threadIdx.x < n ? a[first + threadIdx.x] : 0;
+        __syncthreads();
+        for (int k = 0; k < BLOCK && first + k < n; k++) hash = hash * 5 + part[k];
+        hash ^= (part[0] == part[BLOCK - 1]) * (part[1] == part[BLOCK - 2]) * part[0] * part[2];
+        __syncthreads();
+    }
+    if (i < n) b[i] = hash;
+}
+
 // Something else where a number of the launch, data, or a pointer is what no trial has.
 __global__ void wrong_number(const float *a, float *b, int n, float alpha) {
     __shared__ float part[BLOCK];
@@ -612,6 +627,7 @@ int main(int argc, char **argv) {
     wrong_cut<<<CEIL(n, BLOCK), BLOCK>>>(a, y, n);
     wrong_bells<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n);
     wrong_fields<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
+    wrong_mirrors<<<CEIL(n, BLOCK), BLOCK>>>((const unsigned *)x, (unsigned *)y, n);
     wrong_number<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n, 0.0f);
     right_beta<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n, 2.0f, 0.0f);
     right_strides<<<n > 100 ? 3 : 1, STRIDE>>>(x, y, n);

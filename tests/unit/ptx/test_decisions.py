@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.ptx.decisions import decisions, sums_that_may_wrap
+from cutune.ptx.decisions import Decision, decisions, sums_that_may_wrap
 from cutune.ptx.parse import parse
 from cutune.ptx.tried_sizes import FollowedSizes, TriedSizes
 
@@ -56,6 +56,25 @@ DECIDING = {
         "add.f32 %f3, %f1, 0f4B400000; sub.f32 %f4, %f3, 0f4B400000;",
         ["add 0f00000000", "sub 0f00000000"],
     ),
+    "chosen": ("setp.eq.s32 %p1, %r7, 0; selp.b32 %r8, %r1, %r2, %p1;", ["setp", "selp %r2 %r1"]),
+    "chosen_by_a_size": ("setp.ge.s32 %p1, %r6, %r1; selp.b32 %r8, %r7, 0, %p1;", []),
+    "chosen_of_chosen": (
+        "setp.eq.s32 %p1, %r7, 0; selp.b32 %r8, 1, 0, %p1; setp.ge.s32 %p2, %r6, %r1;"
+        "selp.b32 %r9, %r2, %r8, %p2;",
+        ["setp", "selp 0 1", "selp %r2"],
+    ),
+    "factor": (
+        "setp.eq.s32 %p1, %r7, 0; selp.b32 %r8, 1, 0, %p1; mad.lo.s32 %r9, %r8, %r7, %r9;",
+        ["setp", "selp 0 1", "mad * %r8 %r7"],
+    ),
+    "asked_elsewhere": (
+        "setp.eq.s32 %p1, %r7, 0; setp.ge.s32 %p2, %r6, %r1; @%p2 bra $out; @%p1 bra $out; $out:",
+        ["setp", "bra ? %p1"],
+    ),
+    "brought_along": (
+        "setp.eq.s32 %p1, %r7, 0; mov.pred %p2, %p1; @%p2 bra $out; $out:",
+        ["setp", "bra ? %p2"],
+    ),
     "one_operand": ("activemask.b32 %r8; membar.cta;", []),
     "scaled_data": ("mul.f32 %f3, %f2, %f1; add.f32 %f4, %f3, %f2;", []),
 }
@@ -67,11 +86,17 @@ def _values(body: str) -> FollowedSizes:
     return FollowedSizes(function, function, tried)
 
 
+def _said(one: Decision) -> str:
+    read = ("?", one.read) if one.read else ()
+    factors = ("*", *one.factors) if one.factors else ()
+    return " ".join((one.instruction.opcode, *one.differs_from, *factors, *read))
+
+
 @pytest.mark.parametrize("name", list(DECIDING))
 def test_what_has_to_show(name: str) -> None:
     body, expected = DECIDING[name]
     found = decisions(_values(body))
-    assert [" ".join((one.instruction.opcode, *one.differs_from)) for one in found] == expected
+    assert [*map(_said, found)] == expected
 
 
 def test_of_blocks_in_turn_only_comparisons_of_data_have_to() -> None:
