@@ -118,7 +118,8 @@ class Outcomes:
             place, _ = self._places[name]
             for one in asked:
                 line, noted = one.instruction.line - 1, as_written(" ".join(_noted(one, place)))
-                lines[line] = " ".join((noted, lines[line]) if one.read else (lines[line], noted))
+                order = (noted, lines[line]) if one.is_of_operands else (lines[line], noted)
+                lines[line] = " ".join(order)
                 place += one.notes
         first = next(n for n, line in enumerate(lines) if line.startswith(".address_size"))
         zeros = ", ".join(["0"] * words)
@@ -154,15 +155,13 @@ def _kept(place: int) -> str:
 
 
 def _is_alone(lines: Sequence[str], decision: Decision) -> bool:
-    """Is an instruction the only statement of its line, such that what is asked is there to see?
-
-    What it reads has to be there behind it, or before where that is all.
-    """
+    """Is an instruction the only statement of its line, such that what is asked is there to see?"""
     one = decision.instruction
     line = lines[one.line - 1].strip()
-    is_single = line.endswith(";") and line.count(";") == 1
-    if decision.read:
-        return is_single and line.startswith((one.opcode, "@"))
-    asked = decision.factors or one.operands[1:]
-    is_plain = is_single and line.startswith(one.opcode)
-    return is_plain and not one.guard and one.operands[0] not in asked
+    if not line.endswith(";") or line.count(";") > 1:
+        return False
+    is_plain = line.startswith(one.opcode) and not one.guard
+    if decision.is_of_operands:
+        return is_plain or bool(decision.read)
+    # What it reads has to be there behind it.
+    return is_plain and one.operands[0] not in one.operands[1:]

@@ -40,8 +40,9 @@ _KEEPS_SIGN = frozenset(
 )
 _ADDING = frozenset({"add", "sub", "mad", "mul"})
 _SUMS = frozenset({"mov", "add", "sub", "mad", "mul", "fma", "shl", "shfl", "neg", "selp"})
-#: What passes on a number that was chosen, and what multiplies it.
-_OF_CHOICES = frozenset({"mov", "cvt", "neg", "mul", "shl", "and", "selp"})
+#: What makes few numbers of data, what passes these on, and what multiplies them.
+_CHOOSING = _NOT_ZERO | {"set", "slct"}
+_OF_CHOICES = frozenset({"mov", "cvt", "neg", "not", "mul", "shl", "and", "or", "selp"})
 _PRODUCTS = frozenset({"mul", "mad", "fma"})
 #: In place of the basic block of a predicate that ways bring along.
 _ANYWHERE = -1
@@ -65,6 +66,11 @@ class Decision:
     differs_from: tuple[str, ...] = ()
     factors: tuple[str, ...] = ()
     read: str = ""
+
+    @property
+    def is_of_operands(self) -> bool:
+        """Is it told by what the instruction reads, before it writes?"""
+        return bool(self.factors or self.read)
 
     @property
     def notes(self) -> int:
@@ -120,37 +126,35 @@ class _Decisions:
     # ---- numbers that comparisons of data choose
 
     def _of_choices(self, one: Instruction) -> Iterator[Decision]:
-        """What has to show where a number is chosen, or a factor, that has been chosen before.
+        """What has to show where a number is chosen, or hides one that has been chosen before.
 
         Each of two comparisons may come out both ways, and never both of them at once.
         """
+        asked, chosen = self._choices
         if type_of(one, 0) not in _WATCHED:
             return
-        if one.opcode == "selp":
-            yes, no, asked = one.operands[1:]
-            found, chosen = self._choices
-            others = (o for own, o in ((yes, no), (no, yes)) if asked in found or own in chosen)
-            if differs_from := tuple(others):
+        pair = one.operands[1:3]
+        if one.opcode in _PRODUCTS and not chosen.isdisjoint(pair):
+            yield Decision(one, factors=tuple(name for name in pair if name[0] == "%"))
+        elif one.opcode in ("selp", "or"):
+            others = pair[::-1] if one.opcode == "selp" else pair
+            is_asked = one.operands[-1] in asked
+            kept = (o for own, o in zip(pair, others, strict=True) if is_asked or own in chosen)
+            if differs_from := tuple(kept):
                 yield Decision(one, differs_from)
-        elif one.opcode in _PRODUCTS:
-            factors = one.operands[1:3]
-            if not self._choices[1].isdisjoint(factors):
-                yield Decision(one, factors=tuple(name for name in factors if name[0] == "%"))
 
     @cached_property
     def _choices(self) -> tuple[set[str], set[str]]:
-        """Predicates that follow from data, and registers of numbers that they choose."""
+        """Predicates that follow from data, and registers of what is chosen by them, or cut off."""
         asked, found, size = set[str](), set[str](), -1
         while size != (size := len(asked) + len(found)):
             for one in self._instructions:
                 read = {*self._values.read(one)}
                 is_of_data = not self._values.loaded.isdisjoint(read)
+                follows = (one.opcode in _CHOOSING and is_of_data) or not asked.isdisjoint(read)
                 if one.opcode == "setp" or type_of(one, 0) == "pred":
-                    is_asked = (one.opcode == "setp" and is_of_data) or not asked.isdisjoint(read)
-                    asked.update(results(one) if is_asked else ())
-                elif (one.opcode == "selp" and one.operands[-1] in asked) or (
-                    one.opcode in _OF_CHOICES and not found.isdisjoint(read)
-                ):
+                    asked.update(results(one) if follows or is_of_data else ())
+                elif follows or (one.opcode in _OF_CHOICES and not found.isdisjoint(read)):
                     found.update(results(one))
         return asked, found
 

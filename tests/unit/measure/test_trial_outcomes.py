@@ -28,7 +28,7 @@ CASES = {
     "plain": SET,
     "scope": f"{{\n.reg .pred %p1;\n{SET}\n}}",
     "both": f"{{\n.reg .pred %p1;\n{SET}\n}}\n{SET}",
-    "product": f"{SET}\nmad.lo.s32 %r4, %r3, %r2, %r4;\nmul.lo.s32 %r5, %r3, 7;",
+    "product": f"{SET}\nmad.lo.s32 %r4, %r3, %r2, %r4;\nmul.lo.s32 %r3, %r3, 7;",
     "elsewhere": f"{SET}\nbra $next;\n$next:\n@%p1 bra $end;\n$end:",
 }
 

@@ -67,6 +67,14 @@ DECIDING = {
         "setp.eq.s32 %p1, %r7, 0; selp.b32 %r8, 1, 0, %p1; mad.lo.s32 %r9, %r8, %r7, %r9;",
         ["setp", "selp 0 1", "mad * %r8 %r7"],
     ),
+    "bits_times_bits": (
+        "shr.u32 %r8, %r7, 28; and.b32 %r9, %r7, 7; mul.lo.s32 %r10, %r8, %r9;",
+        ["shr 0", "and 0 %r7", "mul * %r8 %r9"],
+    ),
+    "hidden_by_bits": (
+        "setp.eq.s32 %p1, %r7, 0; selp.b32 %r8, 0, -1, %p1; or.b32 %r9, %r8, %r7;",
+        ["setp", "selp -1 0", "or %r8"],
+    ),
     "asked_elsewhere": (
         "setp.eq.s32 %p1, %r7, 0; setp.ge.s32 %p2, %r6, %r1; @%p2 bra $out; @%p1 bra $out; $out:",
         ["setp", "bra ? %p1"],
