@@ -37,7 +37,8 @@ from cutune.search.techniques.registry import (
 )
 from cutune.search.techniques.tries import Rows, SearchEnd, Tries
 from cutune.space.annotation import Value
-from cutune.space.space import Space, Table
+from cutune.space.space import Space
+from cutune.space.tables import Table
 
 #: A tuner that asks so often for what is not allowed, one time after the other, is at its end.
 MOST_REFUSED = 2000
