@@ -259,9 +259,16 @@ class Batches:
         seconds = trials.seconds(run) + TIMES_SLOWER * len(turns) * region_seconds
         built = trials.builds.of(configuration)
         started = trials.started(run, configuration, built)
-        how = trials.environment, seconds, trials.crew.perform, built.folder
         try:
-            return measure_several(started, turns, trials.records.origin, *how)
+            return measure_several(
+                started,
+                turns,
+                trials.records.origin,
+                trials.environment,
+                seconds,
+                trials.crew.perform,
+                built.folder,
+            )
         except CutuneError:  # A trial that runs alone tells that its region cannot be timed.
             return FailedSettings(0)
 

@@ -135,11 +135,20 @@ def _result(
         for name, value in data.items()
         if name not in members and isinstance(value, (int, float)) and not isinstance(value, bool)
     }
-    timed = time if status is Status.OK else None
-    when = "" if record.timestamp == _NEVER else record.timestamp
-    about = timed, record.times, head.device_name, record.reason, record.code, record.seconds, when
-    took = {n: float(v) for n, v in phases.items() if isinstance(v, (int, float)) and v}
-    return Result(configuration, sizes, status, *about, took, further)
+    return Result(
+        configuration,
+        sizes,
+        status,
+        milliseconds=time if status is Status.OK else None,
+        times=record.times,
+        device=head.device_name,
+        reason=record.reason,
+        code=record.code,
+        seconds=record.seconds,
+        timestamp="" if record.timestamp == _NEVER else record.timestamp,
+        phases={n: float(v) for n, v in phases.items() if isinstance(v, (int, float)) and v},
+        measurements=further,
+    )
 
 
 def write(results: Results) -> str:
