@@ -13,7 +13,7 @@ measured place, so that each thread remembers what it decided last.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.core.codes import Code
@@ -329,24 +329,15 @@ def emit_sets(choice: SetChoice, routine: str, cases: Mapping[int, int], own: Se
     `cases`: the number of the copy by that of the set; a set without one runs as 0. `own`: the
     program's own values, as they are written.
     """
-    choose = f"of_{routine}"
-    several = len(choice.model.sizes) > 1
-    model = replace(choice.model, tunables=(choose,))
+    model = replace(choice.model, tunables=(f"of_{routine}",))
     names = c_names(model)
     parameters = ", ".join(f"long long {name}" for name in names)
     within = " && ".join(range_tests(model, model.choices[0]))
     table = ", ".join(str(cases.get(number, 0)) for number in range(len(choice.sets) + 1))
     copies = max(cases.values(), default=0)
-    set_of = {copy: number for number, copy in reversed([*cases.items()])}
-    texts = [own, *(choice.sets[set_of[copy] - 1] for copy in range(1, copies + 1))]
-    named = ([f"{n} = {v}" for n, v in zip(choice.names, one, strict=True)] for one in texts)
-    shown = ", ".join(c_string(", ".join(one)) for one in named)
-    sizes = ", ".join(f"{name} = %lld" for name in model.sizes)
-    line = c_string(f"cutune: %s for {sizes}\n")
-    others = " || ".join(f"cutune_last[{i}] != {name}" for i, name in enumerate(names))
-    chosen = f"cutune_cases[cutune_choose_{c_name(choose)}({', '.join(names)})]"
+    chosen = f"cutune_cases[cutune_choose_{c_name(model.tunables[0])}({', '.join(names)})]"
+    several = len(model.sizes) > 1
     decide = _remembering(names, chosen) if several else f"        cutune_case = {chosen};\n"
-    remembered = " ".join(f"cutune_last[{i}] = {name};" for i, name in enumerate(names))
     return f"""\
 {_ASKED}{emit_choices([model])}static inline int {routine}({parameters})
 {{
@@ -361,6 +352,28 @@ def emit_sets(choice: SetChoice, routine: str, cases: Mapping[int, int], own: Se
         cutune_case = cutune_asked <= {copies} ? cutune_asked : 0;
     }} else if ({within}) {{
 {decide}    }}
+{_telling(model, names, _values_of_copies(choice, cases, own))}    return cutune_case;
+}}
+"""
+
+
+def _values_of_copies(
+    choice: SetChoice, cases: Mapping[int, int], own: Sequence[str]
+) -> Iterator[str]:
+    """Yield the values of each copy in words, the program's own first."""
+    sets = {copy: choice.sets[number - 1] for number, copy in reversed([*cases.items()])}
+    for values in (own, *(sets[copy] for copy in sorted(sets))):
+        yield ", ".join(f"{n} = {v}" for n, v in zip(choice.names, values, strict=True))
+
+
+def _telling(model: ChoiceModel, names: Sequence[str], copies: Iterable[str]) -> str:
+    """Return C that says which copy is called, where it or the sizes are not the last ones."""
+    shown = ", ".join(map(c_string, copies))
+    sizes = ", ".join(f"{name} = %lld" for name in model.sizes)
+    line = c_string(f"cutune: %s for {sizes}\n")
+    others = " || ".join(f"cutune_last[{i}] != {name}" for i, name in enumerate(names))
+    remembered = " ".join(f"cutune_last[{i}] = {name};" for i, name in enumerate(names))
+    return f"""\
     if (cutune_shown) {{
         static const char *const cutune_names[] = {{{shown}}};
         static thread_local long long cutune_last[{len(names) + 1}] = {{0}};
@@ -369,8 +382,6 @@ def emit_sets(choice: SetChoice, routine: str, cases: Mapping[int, int], own: Se
             cutune_say(cutune_stderr, {line}, cutune_names[cutune_case], {", ".join(names)});
         }}
     }}
-    return cutune_case;
-}}
 """
 
 

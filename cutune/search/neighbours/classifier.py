@@ -319,10 +319,18 @@ def fit_choice(table: TimeTable, limit: float, given: int = 0) -> ChoiceModel:
     for values, times in groups.items():
         own = TimeTable(sizes, table.tunables, times)
         rule = fit_rule(own, limit)
-        lowest, highest = (tuple(map(end, zip(*times, strict=True))) for end in (min, max))
-        evidence = _evidence(own, rule, limit)
-        about = values, len(times), lowest, highest
-        choices.append(FittedClassifier(*about, **vars(rule), evidence=evidence))
+        choices.append(
+            FittedClassifier(
+                given=values,
+                measured=len(times),
+                lowest=tuple(map(min, zip(*times, strict=True))),
+                highest=tuple(map(max, zip(*times, strict=True))),
+                limits=rule.limits,
+                points=rule.points,
+                configurations=rule.configurations,
+                evidence=_evidence(own, rule, limit),
+            )
+        )
     return ChoiceModel(table.tunables, sizes, table.sizes[:given], limit, tuple(choices))
 
 
