@@ -102,8 +102,10 @@ class Reaching(HostFunction):
             is_whole = touch.component in (None, component)
             if touch.value is None or not is_whole or not self._dominates(last, at):
                 return None
-            about = variable.identity, last, touch.value
-            found = ReachingDefinition(*about, is_component=touch.component is not None)
+            is_component = touch.component is not None
+            found = ReachingDefinition(
+                variable.identity, last, touch.value, is_component=is_component
+            )
         if self._runs_again(last, at) >= changes.place(number):
             return None
         # A variable that escapes stays escaped, whatever defines it next.

@@ -162,10 +162,15 @@ def _copy_with_block(
         calls += [Edit.insert(begin, '_Pragma("unroll 1") ') for begin in loops]
         return inserted(syntax, function, namespace, helpers, calls)
 
-    known = tuple(widths) if read else ()
-    place = namespace, syntax.source, edit(block, loops)
-    declaration = declared(syntax, function, namespace)
-    copy = KernelCopy(block, *place, kernel.reason, known, declaration=declaration)
+    copy = KernelCopy(
+        block,
+        namespace,
+        syntax.source,
+        edit(block, loops),
+        declaration=declared(syntax, function, namespace),
+        instead_of=kernel.reason,
+        widths=tuple(widths) if read else (),
+    )
     return CopyCandidate(copy, edit(None, ()))
 
 
