@@ -104,9 +104,19 @@ def _launch(
         question = question or ("" if known else NOT_YET)
         if kernel := program.kernel(site.kernel):
             reason = f"its block may change in {' and '.join(kernel.pure_dimensions)}"
-    lines, keys = excerpt(site.source, site.span, AROUND), tuple(one.key for one in known)
-    place = shown(site.callee), site.source.path, line
-    return LaunchFacts(*place, standing, reason, code, lines, text, pragma, keys, question)
+    return LaunchFacts(
+        kernel=shown(site.callee),
+        file=site.source.path,
+        line=line,
+        standing=standing,
+        reason=reason,
+        code=code,
+        lines=excerpt(site.source, site.span, AROUND),
+        remedy=text,
+        pragma=pragma,
+        models=tuple(one.key for one in known),
+        question=question,
+    )
 
 
 def definition(program: Program, name: str) -> tuple[str, int, tuple[CodeLine, ...]]:

@@ -415,10 +415,12 @@ def tuning_shown(
     models: Sequence[FittedModel],
     said: Sequence[Diagnostic],
     device: DeviceProfile,
-    *asked: Any,
+    sizes: Sequence[int] | None = None,
+    performance: str = DEFAULT,
+    plan: RunPlan | None = None,
 ) -> Shown:
-    """What `tune` shows of launches. `asked`: further arguments of `choice_table`."""
-    choices = choice_table(models, device, *asked)
+    """What `tune` shows of launches. `sizes`, `performance`, `plan`: see `choice_table`."""
+    choices = choice_table(models, device, sizes, performance, plan)
     launches = outcomes(seen, models, choices, said, device.sm_count)
     asking = suggesting(seen)
     return Shown(device.name, choices.rows, choices.questions, launches, [], helping=asking)
@@ -449,38 +451,55 @@ def _outcome(
     said: Sequence[Diagnostic],
     multiprocessors: int,
 ) -> LaunchRow:
-    outcome, why, code, kept = TuningOutcome.TUNED, "", "", choices.kept
-    fixed = dict.fromkeys(beyond(choices.fixed[one]) for one in entries if one in choices.fixed)
-    if not launch.is_tunable:
-        outcome, why, code = TuningOutcome.REFUSED, launch.reason, launch.code
-    elif not entries:
-        last = _last_about(launch, said)
-        outcome, why = TuningOutcome.NOT_MODELLED, "no measurement of it"
-        if last is not None:
-            why, code = last.message.splitlines()[0], last.code.number
-    elif fixed:
-        # At other values of that size its own block stays, whichever would be better.
-        is_kept = all(entry in kept for entry in entries)
-        outcome = TuningOutcome.NOT_MODELLED if is_kept else outcome
-        why = "; ".join(fixed if is_kept else (f"not modelled {where}" for where in fixed))
-    elif all(entry in kept for entry in entries):
-        outcome, why = TuningOutcome.KEPT, "; ".join(dict.fromkeys(kept[one] for one in entries))
-    idle = [choices.idle[one] for one in entries if one in choices.idle]
-    if idle:
+    fixed = {beyond(choices.fixed[one]): None for one in entries if one in choices.fixed}
+    outcome, why, code = _result(launch, entries, choices.kept, said, [*fixed])
+    if idle := next((choices.idle[one] for one in entries if one in choices.idle), ""):
         # No block is as good as any where most of the GPU has nothing to do.
-        few = idle[0].removesuffix(MORE_BLOCKS) + (UNROLLED if launch.blocks else MORE_BLOCKS)
+        few = idle.removesuffix(MORE_BLOCKS) + (UNROLLED if launch.blocks else MORE_BLOCKS)
         why = f"{few}; {why}" if fixed else few
         code = Code.FEW_BLOCKS.number
-    why = why.removeprefix(f"kernel '{launch.kernel}' ")
     is_told = code == Code.FEW_BLOCKS.number or outcome is TuningOutcome.TUNED
     # As one would type it from the current folder.
     path = Path(launch.file)
-    file = str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else launch.file
-    remark = "" if is_told else idle_text(launch.blocks, multiprocessors, remedy=UNROLLED)
-    is_helped = launch.helped is not None
     return LaunchRow(
-        file, launch.line, launch.kernel, outcome, why, code or None, remark, is_helped
+        str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else launch.file,
+        launch.line,
+        launch.kernel,
+        outcome,
+        reason=why.removeprefix(f"kernel '{launch.kernel}' "),
+        code=code or None,
+        remark="" if is_told else idle_text(launch.blocks, multiprocessors, remedy=UNROLLED),
+        is_helped=launch.helped is not None,
     )
+
+
+def _result(
+    launch: SeenLaunch,
+    entries: Sequence[str],
+    kept: Mapping[str, str],
+    said: Sequence[Diagnostic],
+    fixed: Sequence[str],
+) -> tuple[TuningOutcome, str, str]:
+    """The outcome, why, and the code of a message or nothing.
+
+    `kept`: why kernels keep their own block. `fixed`: beyond which sizes they are not modelled.
+    """
+    if not launch.is_tunable:
+        return TuningOutcome.REFUSED, launch.reason, launch.code
+    if not entries:
+        last = _last_about(launch, said)
+        if last is None:
+            return TuningOutcome.NOT_MODELLED, "no measurement of it", ""
+        return TuningOutcome.NOT_MODELLED, last.message.splitlines()[0], last.code.number
+    is_kept = all(entry in kept for entry in entries)
+    if fixed and is_kept:
+        # At other values of that size its own block stays, whichever would be better.
+        return TuningOutcome.NOT_MODELLED, "; ".join(fixed), ""
+    if fixed:
+        return TuningOutcome.TUNED, "; ".join(f"not modelled {where}" for where in fixed), ""
+    if is_kept:
+        return TuningOutcome.KEPT, "; ".join(dict.fromkeys(kept[one] for one in entries)), ""
+    return TuningOutcome.TUNED, "", ""
 
 
 def _last_about(launch: SeenLaunch, said: Sequence[Diagnostic]) -> Diagnostic | None:

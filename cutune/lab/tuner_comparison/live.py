@@ -25,7 +25,7 @@ from cutune.search.measure_parameters import Place, Prepared
 from cutune.search.regions import FailedRun, MeasuredRun, Settings, measure_run
 from cutune.search.techniques.registry import Technique, search
 from cutune.search.techniques.tries import Budget, Rows, Timed, Tries
-from cutune.search.trial_runs import TrialRuns
+from cutune.search.trial_runs import TrialRuns, named
 from cutune.space.annotation import Value
 from cutune.space.space import Configuration
 
@@ -92,7 +92,7 @@ def contest(
                 done += 1
             contenders.append(Contender(technique.name, tuple(results)))
         run, space = place
-        sizes = ", ".join(f"{name} = {run.values[name]}" for name in ready.trials.vary)
+        sizes = named({name: run.values[name] for name in ready.trials.vary})
         yield LiveContest(sizes, space.size, unit, tuple(contenders))
     progress("searching", 1, 1)
 

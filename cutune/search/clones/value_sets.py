@@ -42,6 +42,7 @@ from cutune.search.neighbours.emit_classifier import (
 from cutune.search.neighbours.table import Configuration, Point, TimeTable
 from cutune.search.program_space import own_values
 from cutune.search.regions import HostMeasurement, Settings
+from cutune.search.trial_runs import named
 from cutune.search.trials import plain
 from cutune.source.program import HostTunable, Program, TunableConstant
 from cutune.source.rewrite.c_text import c_string
@@ -363,7 +364,7 @@ def _values_of_copies(
     """Yield the values of each copy in words, the program's own first."""
     sets = {copy: choice.sets[number - 1] for number, copy in reversed([*cases.items()])}
     for values in (own, *(sets[copy] for copy in sorted(sets))):
-        yield ", ".join(f"{n} = {v}" for n, v in zip(choice.names, values, strict=True))
+        yield named(dict(zip(choice.names, values, strict=True)))
 
 
 def _telling(model: ChoiceModel, names: Sequence[str], copies: Iterable[str]) -> str:
@@ -449,7 +450,7 @@ def sets_in_program(
     copied = ProgramWithCopies(compiler, program, found, copies, rest, step)
     proven, refused = without_unproven(copied)
     for prefix, reason in refused.items():
-        values = ", ".join(f"{n} = {v}" for n, v in copies.sets[prefix].items())
+        values = named(copies.sets[prefix])
         warn(Diagnostic.at(Code.COPY_LEFT_OUT, program.source, values=values, reason=reason))
     if not proven:
         return None
