@@ -167,23 +167,7 @@ def _print_ranked(console: Console, configuration: ConfigurationChoice) -> None:
     shown = [*ranked[:SHOWN], *(p for p in ranked[SHOWN:] if _mark(*p, configuration))]
     if (own := configuration.plain.own_launch) is not None:
         shown.append(("", own))
-    variants = [["variant", *(name or PLAIN for name, _ in shown)]]
-    is_timed = any(p.measured_us is not None for _, p in shown)
-    ranks = [str(ranked.index(one) + 1) if one in ranked else "" for one in shown]
-    columns = [
-        *([["rank", *ranks]] if is_timed else []),
-        *(variants if configuration.of_variants or configuration.others else ()),
-        ["block", *(shape(p.block) + _mark(name, p, configuration) for name, p in shown)],
-        ["grid", *(shape(p.grid) for _, p in shown)],
-        ["predicted", *(f"{1000 * p.predicted_ms:.4g}" for _, p in shown)],
-        *([["measured", *map(_measured_cell, shown)]] if is_timed else []),
-    ]
-    largest = {
-        term: max(p.terms_us[term] / (1000 * p.predicted_ms) for _, p in shown)
-        for term in shown[0][1].terms_us
-    }
-    # Terms that are 1 % of one of the predictions, the largest first.
-    terms = sorted((t for t, s in largest.items() if s >= 0.01), key=lambda t: -largest[t])
+    columns, terms = _ranked_columns(shown, configuration), _large_terms(p for _, p in shown)
     named = [[name, *(f"{p.terms_us[name]:.3g}" for _, p in shown)] for name in terms]
     table = table_within(console, columns, named)
     console.print(table)
@@ -194,9 +178,35 @@ def _print_ranked(console: Console, configuration: ConfigurationChoice) -> None:
     console.print(f"microseconds{behind}")
 
 
-def _measured_cell(shown: tuple[str, PredictedBlock]) -> str:
-    us = shown[1].measured_us
-    return "" if us is None else f"{us:.4g}"
+def _ranked_columns(
+    shown: Sequence[tuple[str, PredictedBlock]], configuration: ConfigurationChoice
+) -> list[list[str]]:
+    """Columns with their heads: what each configuration is, and its times."""
+    ranked = configuration.ranked
+    columns = [
+        ["block", *(shape(p.block) + _mark(name, p, configuration) for name, p in shown)],
+        ["grid", *(shape(p.grid) for _, p in shown)],
+        ["predicted", *(f"{1000 * p.predicted_ms:.4g}" for _, p in shown)],
+    ]
+    if configuration.of_variants or configuration.others:
+        columns.insert(0, ["variant", *(name or PLAIN for name, _ in shown)])
+    measured = [p.measured_us for _, p in shown]
+    if any(us is not None for us in measured):
+        ranks = (str(ranked.index(one) + 1) if one in ranked else "" for one in shown)
+        columns.insert(0, ["rank", *ranks])
+        columns.append(["measured", *("" if us is None else f"{us:.4g}" for us in measured)])
+    return columns
+
+
+def _large_terms(predictions: Iterable[PredictedBlock]) -> list[str]:
+    """Terms that are 1 % of one of the predictions, the largest first."""
+    shown = list(predictions)
+    largest = {
+        term: max(one.terms_us[term] / (1000 * one.predicted_ms) for one in shown)
+        for term in shown[0].terms_us
+    }
+    large = (term for term, share in largest.items() if share >= 0.01)
+    return sorted(large, key=lambda term: -largest[term])
 
 
 def _mark(variant: str, prediction: PredictedBlock, configuration: ConfigurationChoice) -> str:
@@ -396,18 +406,25 @@ def _choice_rows(
         # Without an answer its thread space has to be named.
         with suppress(CutuneError):
             made = chooser.choose(sizes, every)
-            choice, tiles = made.chosen, tiles_of(model)
-            gain = None if made.gain is None else round(made.gain, 2)
-            is_written = made.variant.startswith(BLOCK_OF)
-            variant = tile_text("" if is_written else made.variant) if tiles else made.variant
-            chosen = configuration_text(choice.block, variant)
-            # A kernel with tiles keeps its block, so that its one block is compared with theirs.
-            most = 1 + len(tiles) if tiles else len(choice.ranked)
-            near = near_best([p for _, p in made.ranked]) if tiles else choice.within_band
-            within = f"{near} of {most}" if choice.ranked else "-"
-            row = ChoiceRow(name, text, shape(model.kernel.original), chosen, gain, within)
-            rows.append((row, made))
+            rows.append((_choice_row(name, text, model, made), made))
     return rows
+
+
+def _choice_row(name: str, size: str, model: FittedModel, made: ConfigurationChoice) -> ChoiceRow:
+    choice, variant, tiles = made.chosen, made.variant, tiles_of(model)
+    near, most = choice.within_band, len(choice.ranked)
+    if tiles:
+        variant = tile_text("" if variant.startswith(BLOCK_OF) else variant)
+        # It keeps its block, so that its one block is compared with those of its tiles.
+        near, most = near_best([p for _, p in made.ranked]), 1 + len(tiles)
+    return ChoiceRow(
+        name,
+        size,
+        own_block=shape(model.kernel.original),
+        choice=configuration_text(choice.block, variant),
+        speed_up=None if made.gain is None else round(made.gain, 2),
+        within_2_percent=f"{near} of {most}" if choice.ranked else "-",
+    )
 
 
 def tuning_shown(
