@@ -26,7 +26,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Span
 from cutune.source.program import HostTunable, Region, TunableConstant
-from cutune.source.syntax.directives import CLOSER, Directive, Macro, Pragma
+from cutune.source.syntax.directives import OPENERS, Directive, Macro, Pragma
 from cutune.source.syntax.parse import SourceFunction, Syntax, template_closers
 from cutune.source.syntax.tokens import begin_of, word_set
 from cutune.source.unit.integers import integer_type
@@ -173,7 +173,7 @@ class _RepeatedRegion:
             is_type = one.kind == "IDENTIFIER" and one.text not in _NO_TYPE
             if (is_type or one.text in _TYPE_ENDS) and other.kind == "IDENTIFIER":
                 return True
-            index = max(index, self._partner(index) if one.text in CLOSER else index) + 1
+            index = max(index, self._partner(index) if one.text in OPENERS else index) + 1
         return False
 
     # ---- tokens
@@ -190,7 +190,7 @@ class _RepeatedRegion:
             first = before
         last = place
         while self._text(last) not in _STATEMENT_ENDS:
-            is_open = self._text(last) in CLOSER and self._partner(last) >= 0
+            is_open = self._text(last) in OPENERS and self._partner(last) >= 0
             last = (self._partner(last) if is_open else last) + 1
         return first, last
 
@@ -495,7 +495,7 @@ class _PragmaReader:
             closer = closers.get(index, index)
             if closer < statement and tokens[closer + 1].text in ("(", "::", "{"):
                 index = closer
-            index = partner[index] + 1 if tokens[index].text in CLOSER else index + 1
+            index = partner[index] + 1 if tokens[index].text in OPENERS else index + 1
         return index - 1
 
     def _check_type(self, name: str, index: int) -> None:

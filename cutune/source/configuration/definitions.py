@@ -25,6 +25,7 @@ from cutune.source.configuration.host_scopes import (
     HostVariable,
 )
 from cutune.source.host_formula import basic_size
+from cutune.source.syntax.directives import CLOSERS, OPENERS
 from cutune.source.syntax.parse import Range
 from cutune.source.syntax.tokens import word_set
 from cutune.source.unit.unit import Unit, split_commas
@@ -200,9 +201,9 @@ class Reaching(HostFunction):
         if before not in (",", "(", "{") or after not in (",", ")", "}"):
             return False
         place, position = index - 1, 0
-        while place > 0 and tokens[place].text not in ("(", "{", "["):
+        while place > 0 and tokens[place].text not in OPENERS:
             text = tokens[place].text
-            if text in (")", "]", "}") and partner[place] >= 0:
+            if text in CLOSERS and partner[place] >= 0:
                 place = partner[place]
             elif text == ",":
                 position += 1

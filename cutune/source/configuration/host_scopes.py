@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import takewhile
 from operator import itemgetter
 
-from cutune.source.syntax.directives import CLOSER, template_end
+from cutune.source.syntax.directives import CLOSERS, OPENERS, template_end
 from cutune.source.syntax.parse import Range, SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token, word_set
 from cutune.source.unit.unit import split_commas
@@ -98,7 +98,7 @@ class HostFunction:
                 asked[around] += {"?": 1, ":": -1}[before] if not is_start else 0
             elif before == ";":
                 asked[self.syntax.innermost(index)] = 0
-            if before in ("}", ")", "]"):
+            if before in CLOSERS:
                 is_list = before != "}" or (place < len(tokens) and tokens[place].text == ",")
                 is_head = before == ")" and tokens[opener - 1].text in CONTROL
                 is_start = opener < self.extent[0] or not is_list or is_head
@@ -351,13 +351,13 @@ class HostFunction:
         place = first = index + 2
         while place < len(tokens):
             text = tokens[place].text
-            if text in CLOSER:
+            if text in OPENERS:
                 if partner[place] < 0:
                     return None, opening
                 place = partner[place]
             elif text in (",", ";"):
                 return (first, place - 1), opening
-            elif text in (")", "]", "}") or text in ASSIGNMENTS:
+            elif text in CLOSERS or text in ASSIGNMENTS:
                 return None, opening
             elif text == "<" and (end := self.template_end(place, place + 40)) > 0:
                 following = tokens[end + 1].text

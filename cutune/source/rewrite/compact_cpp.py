@@ -21,7 +21,7 @@ from itertools import product, takewhile
 from string import ascii_letters, ascii_lowercase
 
 from cutune.source.rewrite.c_text import one_line
-from cutune.source.syntax.directives import CLOSER, OPENER, behind_template
+from cutune.source.syntax.directives import CLOSERS, OPENERS, behind_template
 from cutune.source.syntax.tokens import TRIVIA, lex, word_set
 
 WIDTH = 160
@@ -153,7 +153,7 @@ def _head(tokens: list[str], place: int) -> tuple[str, ...]:
 def _end(tokens: Sequence[str], place: int) -> int:
     depth = 0
     for index in range(place, len(tokens)):
-        depth += (tokens[index] in CLOSER) - (tokens[index] in OPENER)
+        depth += (tokens[index] in OPENERS) - (tokens[index] in CLOSERS)
         if depth == 0 and tokens[index] == ";":
             return index
     return len(tokens) - 1
@@ -267,12 +267,12 @@ def _declarations(tokens: Sequence[str]) -> Iterator[_Declaration]:
     for place, token in enumerate(tokens, 1):
         if _is_directive(token):
             ends = start == place - 1
-        elif token in CLOSER:
+        elif token in OPENERS:
             depth += 1
             # What stands in a namespace stands alone.
             ends = depth == 1 and tokens[start] in ("namespace", "extern")
             depth -= ends
-        elif token in OPENER:
+        elif token in CLOSERS:
             # The brace of a namespace closes nothing that was counted.
             is_last = depth == 0
             depth -= not is_last
