@@ -119,7 +119,7 @@ class Judgement:
 
     @property
     def score(self) -> StrategyScore:
-        """That of the model that is judged."""
+        """The score of the model that is judged."""
         return self.evaluation.score(self.evaluation.judged)
 
     def __repr__(self) -> str:

@@ -239,7 +239,7 @@ class _Pairing:
 
     @cached_property
     def conditions(self) -> list[Condition]:
-        """Those that name the parameter, and no other beside those of the rows."""
+        """Conditions that name the parameter, and no other beside those of the rows."""
         within = self.join.within([*self.rows, self.name])
         return [condition for condition in within if self.name in condition.names]
 

@@ -326,7 +326,7 @@ class _Choosers:
         }
 
     def answers(self, questions: Iterable[SizeQuestion]) -> Iterator[AtSizes]:
-        """Those that have an answer: no size is missing, and a launch is possible."""
+        """Answer questions; not those for which a size is missing, or no launch is possible."""
         for asked in questions:
             with suppress(CutuneError):
                 yield self.at(asked)

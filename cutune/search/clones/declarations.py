@@ -95,7 +95,7 @@ class Declaration:
 
     @property
     def frame(self) -> object:
-        """All but its tokens."""
+        """All that is equal in all versions of a program: all but its tokens."""
         return self.kind, self.path, self.names, self.scope
 
     @cached_property

@@ -122,7 +122,7 @@ def _known_block(resolved: Configuration | None) -> tuple[Fraction | None, ...]:
 
 
 def _usual_block(sites: Sequence[LaunchSite]) -> _Sizes:
-    """That of most launches; 0 where it is 1: no constant stands for that. None: not known."""
+    """The block of most launches: 0 for 1, which no constant stands for; None: not known."""
     blocks = Counter(_known_block(site.resolved) for site in sites)
     sizes, _ = blocks.most_common(1)[0]
     x, y, z = (size if size is None else int(size) if size > 1 else 0 for size in sizes)
@@ -369,7 +369,7 @@ class _Wrapping:
         return frozenset(d for d, size in known.items() if value in (None, size))
 
     def _value(self, index: int) -> int | None:
-        """That of a literal or a constant; None where it is not known."""
+        """The value of a literal or a constant; None where it is not known."""
         token = self.tokens[index]
         if token.kind == "NUMBER":
             return int(token.text.replace("'", "").rstrip("uUlL"), 0)

@@ -217,7 +217,7 @@ class Signature:
 
 @dataclass(frozen=True)
 class Callees:
-    """Answers for the launches of one unit."""
+    """How the launches of one unit name their kernels."""
 
     unit: Unit
     _known: dict[str, frozenset[Signature]] = field(default_factory=dict)
@@ -256,7 +256,7 @@ class Callees:
         return None if is_global is None else KernelReference(is_global, deduced, by_copy, filled)
 
     def _of_kernels(self, name: str, signatures: frozenset[Signature]) -> frozenset[Signature]:
-        """Those of kernels, without other functions of their name."""
+        """Signatures of kernels, without other functions of their name."""
         defined = (self._signature(p.syntax, f.parameters[0] - 1) for p, f in self._defined(name))
         own = {one.key for one in defined if one is not None}
         return frozenset(one for one in signatures if one.key in own)
@@ -356,7 +356,7 @@ class Callees:
     def _is_global(
         self, shown: Sequence[Shown], words: Sequence[str], scope: tuple[str, ...] | None
     ) -> bool | None:
-        """See `KernelReference`; None where the name may mean another function."""
+        """Must the kernel be looked up with `::`? None where its name may mean another function."""
         depth, is_qualified = 0, False
         for word in words:
             depth += {"<": 1, ">": -1}.get(word, 0)

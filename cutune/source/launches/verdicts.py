@@ -209,7 +209,7 @@ class _Judged:
 
     @cached_property
     def kernels(self) -> Sequence[Kernel]:
-        """Those that the launch may run by their name."""
+        """The kernels that the launch may run by their name."""
         return self.file.kernels.get(self._called_name, ())
 
     @cached_property

@@ -289,7 +289,7 @@ class _Row:
 
     @cached_property
     def _positions(self) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-        """Those of the integers and the pointers that it depends on; None: it cannot be told."""
+        """Positions of the integers, and of the pointers, that it depends on; None: not known."""
         kernel = self.kernel
         # A launch that is repeated has the values, but not as the kernel's parameters.
         is_told = self.site.has_all_arguments(kernel) and not kernel.inner_pointers

@@ -62,7 +62,7 @@ class SourceFunction:
 
     @property
     def braces(self) -> tuple[int, int]:
-        """Those around its body, which it has."""
+        """The braces around its body, which it has."""
         assert self.body is not None, "it is only declared"
         return self.body
 

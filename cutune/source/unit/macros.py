@@ -193,9 +193,10 @@ _Lines = Mapping[tuple[str, int], Sequence[str]]
 
 @dataclass(frozen=True)
 class Unsteady:
-    """Answers for one unit. `sources`: the user's files. `expanded`: them as they are compiled.
+    """Macros of one unit that have other text at each use, or on each line.
 
-    `marked`: asks for them with marks, and gives None where nobody knows.
+    `sources`: the user's files. `expanded`: these as they are compiled. `marked`: asks for them
+    with marks, and gives None where nobody knows.
     """
 
     sources: tuple[Source, ...] = ()
