@@ -12,7 +12,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from cutune.check.verify import Baseline, Conditions, RunOutcome, baseline, outcome_of
@@ -163,17 +162,18 @@ def build_both(
 
     Raises CT701 when the original does not compile, CT439 when only the shaken one does not.
     """
-    name = Path(programs[0].source.path).stem
+    toolchain, name = analyzer.toolchain, Path(programs[0].source.path).stem
     first, second = folder / "original", folder / "shaken"
     make_folder(first)
     make_folder(second)
     changed = _shaken_units(analyzer, programs, second, write)
-    unchanged = [_unit(analyzer.toolchain, program) for program in programs]
+    unchanged = [_unit(toolchain, program) for program in programs]
     known = _known_code(analyzer, unchanged) if target is None else []
     with ThreadPoolExecutor(2) as pool:
-        build = partial(pool.submit, build_units, analyzer.toolchain)
-        original = build(unchanged, first / name, first, target, known)
-        shaken = build(changed, second / name, second, target, ())
+        original = pool.submit(
+            build_units, toolchain, unchanged, first / name, first, target, known
+        )
+        shaken = pool.submit(build_units, toolchain, changed, second / name, second, target)
         built = original.result()
         try:
             return built, shaken.result()
