@@ -95,6 +95,22 @@ def fit_fixed(
     ]
     if not known or not names:
         return None
+    sizes, losses = _losses(known, names)
+    best = min(losses, key=lambda one_set: (-losses[one_set].known, losses[one_set].mean))
+    own_set = own_values_of(names, own)
+    own_lost, least = losses.get(own_set), losses[best]
+    if own_lost is None:
+        return FixedChoice(dict(zip(names, best, strict=True)), sizes, least)
+    if own_lost.known == least.known and own_lost.mean <= least.mean + HARDLY_SLOWER:
+        best = own_set
+    chosen, own_named = (dict(zip(names, one_set, strict=True)) for one_set in (best, own_set))
+    return FixedChoice(chosen, sizes, losses[best], own_named, own_lost)
+
+
+def _losses(
+    known: Sequence[HostMeasurement], names: Sequence[str]
+) -> tuple[tuple[str, ...], Mapping[ValueSet, Regret]]:
+    """The names of all sizes, and what each set of values loses over them."""
     data = [{n: v for data in one.data.values() for n, v in data.items()} for one in known]
     # No size is a parameter itself.
     parameters = {name for one in known for name in one.values}
@@ -107,15 +123,7 @@ def fit_fixed(
     for number, one_set in enumerate(sets):
         if (lost := regret(table, lambda _, n=number: (n,))) is not None:  # type: ignore[misc]
             losses[one_set] = lost
-    best = min(losses, key=lambda one_set: (-losses[one_set].known, losses[one_set].mean))
-    own_set = own_values_of(names, own)
-    own_lost, least = losses.get(own_set), losses[best]
-    if own_lost is None:
-        return FixedChoice(dict(zip(names, best, strict=True)), sizes, least)
-    if own_lost.known == least.known and own_lost.mean <= least.mean + HARDLY_SLOWER:
-        best = own_set
-    chosen, own_named = (dict(zip(names, one_set, strict=True)) for one_set in (best, own_set))
-    return FixedChoice(chosen, sizes, losses[best], own_named, own_lost)
+    return sizes, losses
 
 
 def own_values_of(names: Sequence[str], own: Settings) -> ValueSet:
