@@ -130,11 +130,6 @@ def _result(
             status = Status.RUNTIME
     phases = {name: data.get(f"{name}_time") for name in PHASES}
     members = {*head.tune_params_keys, *asdict(record), _TIME, *(f"{n}_time" for n in PHASES)}
-    further = {
-        name: Metric(float(value))
-        for name, value in data.items()
-        if name not in members and isinstance(value, (int, float)) and not isinstance(value, bool)
-    }
     return Result(
         configuration,
         sizes,
@@ -147,8 +142,13 @@ def _result(
         seconds=record.seconds,
         timestamp="" if record.timestamp == _NEVER else record.timestamp,
         phases={n: float(v) for n, v in phases.items() if isinstance(v, (int, float)) and v},
-        measurements=further,
+        measurements=_metrics({n: value for n, value in data.items() if n not in members}),
     )
+
+
+def _metrics(members: Mapping[str, object]) -> dict[str, Metric]:
+    numbers = {n: value for n, value in members.items() if isinstance(value, (int, float))}
+    return {n: Metric(float(v)) for n, v in numbers.items() if not isinstance(v, bool)}
 
 
 def write(results: Results) -> str:

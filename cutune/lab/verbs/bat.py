@@ -167,19 +167,22 @@ def bat_verb(options: Options) -> int:
     comparisons = []
     for name, comparison in source(options, techniques):
         comparisons.append((name, comparison))
-        if options.json:
-            continue
-        print(f"{name}, ", end="")
-        print_comparison(comparison)
-        for score in comparison.scores if options.verbose else ():
-            needed = " ".join(f"{n:.0f}" if isfinite(n) else "-" for n in score.needed)
-            print(f"  {score.technique}: {needed}")
+        if not options.json:
+            _print_compared(name, comparison, options.verbose)
     if options.json:
         document = {"schema": SCHEMA, "comparisons": [_json(*one) for one in comparisons]}
         print(json.dumps(document, indent=1))
     if options.plot is not None:
         write_plot(Path(options.plot), [comparison for _, comparison in comparisons])
     return 0
+
+
+def _print_compared(benchmark: str, comparison: TunerComparison, is_verbose: bool) -> None:
+    print(f"{benchmark}, ", end="")
+    print_comparison(comparison)
+    for score in comparison.scores if is_verbose else ():
+        needed = " ".join(f"{n:.0f}" if isfinite(n) else "-" for n in score.needed)
+        print(f"  {score.technique}: {needed}")
 
 
 def _names(text: str) -> list[str]:
