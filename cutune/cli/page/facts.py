@@ -272,7 +272,7 @@ def kernel_facts(
 
 
 def at_sizes(
-    model: FittedModel, device: DeviceProfile, sizes: Mapping[str, int], every: int | None = None
+    model: FittedModel, device: DeviceProfile, sizes: Mapping[str, int], every: int | None
 ) -> AtSizes:
     """A kernel at one question of `select`. Raises CT511, CT512, CT515."""
     label = _label(sizes, *([str(every)] if every is not None else []))

@@ -125,11 +125,7 @@ def best_fixed(table: TimeTable) -> Configuration | None:
     return min(means, key=lambda c: (means[c], c)) if means else None
 
 
-#: The largest loss that the published correction by hand accepts is 3.96 %.
-DEFAULT_LIMIT = 0.04
-
-
-def corrected(table: TimeTable, limit: float = DEFAULT_LIMIT) -> dict[Point, Configuration]:
+def corrected(table: TimeTable, limit: float) -> dict[Point, Configuration]:
     """Return a configuration per size with a regret of at most `limit`, changing rarely.
 
     With one size: the fewest intervals, and among those the smallest sum of regrets, by dynamic
@@ -379,7 +375,7 @@ Transfers = Mapping[tuple[str, str], Regret | None]
 """The regret of the classifier that was made from the times of one device on another."""
 
 
-def transfer(tables: Mapping[str, TimeTable], limit: float = DEFAULT_LIMIT) -> Transfers:
+def transfer(tables: Mapping[str, TimeTable], limit: float) -> Transfers:
     """Judge every device's heuristic on every device, its own included."""
     rules = {name: fit_rule(table, limit) for name, table in tables.items()}
     return {
