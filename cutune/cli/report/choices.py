@@ -316,7 +316,7 @@ def choice_table(
             chooser = VariantChooser(model, device, performance, any_threads=True)
         except CutuneError:
             continue  # nothing that the device can launch
-        fixed = measured_only_at(model)
+        fixed, entry = measured_only_at(model), model.kernel.entry
         # What is known at one value stays there, unless another was asked for.
         held = usually_held(model.kernel) | ({} if sizes else fixed)
         rows = _choice_rows(name, model, chooser, _usual(model, sizes, held))
@@ -324,18 +324,24 @@ def choice_table(
             choices.questions.append(f"{name}: {_OTHERS}: {question_of(model)}")
         # Without a ranking the counts do not hold at that size.
         if not rows or (sizes is None and not any(made.chosen.ranked for _, made in rows)):
-            of_runs = ((_named(of_run) or _AS_RUN, of_run, None) for of_run in sizes_as_run(model))
-            rows = _choice_rows(name, model, chooser, of_runs) or rows
+            rows = _choice_rows(name, model, chooser, _as_run(model)) or rows
         if fixed:
-            choices.fixed[model.kernel.entry] = fixed
+            choices.fixed[entry] = fixed
             choices.questions.append(closing_line(name, fixed, plan))
         choices.rows.extend(row for row, _ in rows)
-        if idle := next((made.plain.idle for _, made in reversed(rows) if made.plain.idle), ""):
-            choices.idle[model.kernel.entry] = idle
-        if rows and all(_is_own(made) for _, made in rows):
-            known = [bool(made.chosen.ranked) for _, made in rows]
-            choices.kept[model.kernel.entry] = _why_kept(model, known)
+        all_made = [made for _, made in rows]
+        if idle := next((made.plain.idle for made in reversed(all_made) if made.plain.idle), ""):
+            choices.idle[entry] = idle
+        if all_made and all(map(_is_own, all_made)):
+            known = [bool(made.chosen.ranked) for made in all_made]
+            choices.kept[entry] = _why_kept(model, known)
     return choices
+
+
+def _as_run(model: FittedModel) -> Iterator[_Asked]:
+    """Questions at the sizes of the runs."""
+    for sizes in sizes_as_run(model):
+        yield _named(sizes) or _AS_RUN, sizes, None
 
 
 def _why_kept(model: FittedModel, known: Sequence[bool]) -> str:
