@@ -89,7 +89,7 @@ def chosen(candidate: Sequence[Called], reference: Sequence[Called]) -> tuple[Ca
 
 
 def not_called(path: str, reason: str) -> CutuneError:
-    """CT297."""
+    """Return the error of a source whose function cannot be called (CT297)."""
     return CutuneError.at(Code.NOT_CALLED, path=path, reason=reason)
 
 

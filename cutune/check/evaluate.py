@@ -367,8 +367,15 @@ def training_rows(
         true = {block: _on_collected(kept, at[block], question, device) for block in kept.blocks}
         fitted = dict(zip(kept.blocks, _cycles(kept, question, device), strict=True))
         best, chosen = _least(true), _least(fitted)
-        own = size, best, true[best], chosen, fitted[chosen], true[chosen]
-        yield TrainingRow(model.kernel.name, *own)
+        yield TrainingRow(
+            model.kernel.name,
+            size,
+            best,
+            best_cycles=true[best],
+            chosen=chosen,
+            chosen_cycles=fitted[chosen],
+            collected_cycles=true[chosen],
+        )
 
 
 def _on_collected(

@@ -6,6 +6,11 @@ and where it writes to what the reference leaves alone. It differs where arrays 
 behind a call. At each size it is called several times, with other numbers at the same addresses, so
 that a result that was kept shows, and work that some numbers alone need. Sizes at which the
 reference itself fails are left out.
+
+Integers must be equal, real numbers up to a tolerance, relative to the terms that a result is made
+of. How large these are is measured: when the reference's inputs move by the last bits that they
+have, terms move the result by so much. A sum of large numbers that cancel is thus not asked for
+digits that no order of adding gives; other results are, nearly, relative to themselves.
 """
 
 from __future__ import annotations
@@ -15,11 +20,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cutune.check.array_agreement import array_agreement
-from cutune.check.call_plan import Argument, Ended, Extent, Side, TrialCall
+from cutune.check.call_plan import Argument, Ended, Extent, NumberType, Side, TrialCall
 from cutune.check.call_worker import contents_of, run_calls
 from cutune.core.progress import Progress, silent
 from cutune.emulator.findings import Finding
@@ -40,6 +46,10 @@ _LIMIT = 200_000_000
 _ENDS = 12
 #: Calls of the reference with inputs that are moved.
 _MOVED = 2
+#: Terms count as so many times the largest result of the array at most.
+_LARGEST_TERMS = 1000.0
+#: Sums of more elements are given more, as roundings add up: with the root of their number.
+_ELEMENTS = 4096
 
 
 @dataclass(frozen=True)
@@ -105,10 +115,29 @@ class SizeJudgement:
     findings: tuple[Finding, ...] = ()
 
 
-_Key = tuple[int, str, int]
-"""A call by its size, its contents, and the number of a moved run."""
+class _Key(NamedTuple):
+    """A call by the number of its size, its contents, and the number of a moved run; 0: none."""
+
+    size: int
+    contents: str
+    moved: int = 0
+
+
 _Calls = Mapping[_Key, TrialCall]
 _Made = Mapping[_Key, Ended]
+
+
+@dataclass(frozen=True)
+class _KnownSizes:
+    """Sizes, by their numbers, at which the reference works.
+
+    `calls`: with arrays of the extent that it uses. `work`: its warp instructions. `reasons`: why
+    other sizes are left out.
+    """
+
+    calls: Mapping[int, TrialCall]
+    work: Mapping[int, int]
+    reasons: Mapping[int, str]
 
 
 @dataclass(frozen=True)
@@ -125,11 +154,11 @@ class Judge:
 
     def judgements(self) -> Iterator[SizeJudgement]:
         self.progress("comparing", 0, 3)
-        known, work, reasons = self._extents()
+        known = self._known_sizes()
         self.progress("comparing", 1, 3)
-        calls = self._calls(known, work)
-        plain = {key: call for key, call in calls.items() if not key[2]}
-        most = _FURTHER + _TIMES * max(work.values(), default=0)
+        calls = self._calls(known)
+        plain = {key: call for key, call in calls.items() if not key.moved}
+        most = _FURTHER + _TIMES * max(known.work.values(), default=0)
         limit = _LIMIT if self.reference.function else most
         with ThreadPoolExecutor() as pool:
             begun = pool.submit(self._made, self.reference, calls, limit, "reference")
@@ -139,40 +168,41 @@ class Judge:
         # An array that the reference writes to at one size may be written to at all.
         written = {place for key, one in right.items() for place in self._written(calls[key], one)}
         for number, size in enumerate(self.sizes):
-            if number in reasons:
-                yield SizeJudgement(size, LEFT_OUT, reasons[number])
+            if number in known.reasons:
+                yield SizeJudgement(size, LEFT_OUT, known.reasons[number])
             else:
-                about = {key: call for key, call in plain.items() if key[0] == number}
-                yield self._judged(size, about, right, tried, written)
+                own = {key: call for key, call in plain.items() if key.size == number}
+                yield self._judged(size, own, right, tried, written)
 
     # ---- where the reference reads and writes
 
-    def _extents(self) -> tuple[dict[int, TrialCall], dict[int, int], dict[int, str]]:
-        """By the number of a size: a call of it, its warp instructions, or why there is none."""
-        reasons: dict[int, str] = {}
-        calls: dict[_Key, TrialCall] = {}
-        for number, size in enumerate(self.sizes):
-            each = [self.asked.extent(one, size) for one in self.reference.arrays]
-            known = tuple(one for one in each if one is not None)
-            calls[number, "ones", 0] = TrialCall(
-                tuple(size.values.values()), size.block, known, "ones", 1
-            )
-            if len(known) < len(each):
-                del calls[number, "ones", 0]
-                reasons[number] = "an array has no length or no limits there"
+    def _known_sizes(self) -> _KnownSizes:
+        """Call the reference once at each size; where arrays have room, that tells their extent."""
+        roomy = {number: self._roomy_call(size) for number, size in enumerate(self.sizes)}
+        calls = {_Key(number, "ones"): call for number, call in roomy.items() if call is not None}
+        unknown = "an array has no length or no limits there"
+        reasons = {number: unknown for number, call in roomy.items() if call is None}
         if self.reference.function:
-            return {key[0]: call for key, call in calls.items()}, {}, reasons
+            return _KnownSizes({key.size: call for key, call in calls.items()}, {}, reasons)
         limit = 0 if self.asked.is_each_size else _MOST
         made = self._made(self.reference, calls, limit, "room")
         found, work = {}, {}
         for key, call in calls.items():
             one = made.get(key, Ended("an earlier call ended its program"))
             if one.reason:
-                reasons[key[0]] = f"the reference fails: {one.reason}"
+                reasons[key.size] = f"the reference fails: {one.reason}"
                 continue
-            work[key[0]] = one.work
-            found[key[0]] = replace(call, extents=tuple(self._used(call, one)))
-        return found, work, reasons
+            work[key.size] = one.work
+            found[key.size] = replace(call, extents=tuple(self._used(call, one)))
+        return _KnownSizes(found, work, reasons)
+
+    def _roomy_call(self, size: Size) -> TrialCall | None:
+        """A call at a size; None where an array has no extent."""
+        extents = [self.asked.extent(one, size) for one in self.reference.arrays]
+        known = tuple(one for one in extents if one is not None)
+        if len(known) < len(extents):
+            return None
+        return TrialCall(tuple(size.values.values()), size.block, known, "ones", seed=1)
 
     def _used(self, call: TrialCall, made: Ended) -> Iterator[Extent]:
         """The part of each array that kernels have touched, or that has changed."""
@@ -193,18 +223,15 @@ class Judge:
 
     # ---- calls
 
-    def _calls(
-        self, known: Mapping[int, TrialCall], work: Mapping[int, int]
-    ) -> dict[_Key, TrialCall]:
+    def _calls(self, known: _KnownSizes) -> dict[_Key, TrialCall]:
         calls: dict[_Key, TrialCall] = {}
         has_reals = any(one.type.is_real for one in self.reference.arrays)
-        for number, call in known.items():
-            for place, kind in enumerate(self.asked.contents(work.get(number, 0))):
+        for number, call in known.calls.items():
+            for place, kind in enumerate(self.asked.contents(known.work.get(number, 0))):
                 seed = 1000 * number + (0 if kind == "one changed" else place)
                 for moved in range(1 + _MOVED if has_reals else 1):
-                    calls[number, kind, moved] = replace(
-                        call, contents=kind, seed=seed, moved=moved
-                    )
+                    its = replace(call, contents=kind, seed=seed, moved=moved)
+                    calls[_Key(number, kind, moved)] = its
         return calls
 
     def _made(self, side: Side, calls: _Calls, limit: int, name: str) -> dict[_Key, Ended]:
@@ -218,8 +245,8 @@ class Judge:
             folder = self.folder / f"{name}-{number}"
             ended = run_calls(side, tuple(left.values()), folder, environment)
             made |= zip(left, ended, strict=False)
-            stopped = {key[0] for key, one in made.items() if one.is_last}
-            left = {k: c for k, c in left.items() if k not in made and k[0] not in stopped}
+            stopped = {key.size for key, one in made.items() if one.is_last}
+            left = {k: c for k, c in left.items() if k not in made and k.size not in stopped}
         return made
 
     # ---- judging
@@ -234,9 +261,9 @@ class Judge:
             return SizeJudgement(size, LEFT_OUT, f"the reference fails: {reason}")
         if not written:
             return SizeJudgement(size, LEFT_OUT, "the reference writes to no array")
-        contents, worst = tuple(key[1] for key in calls), 0.0
+        contents, worst = tuple(key.contents for key in calls), 0.0
         for key, call in calls.items():
-            said = f" (contents: {key[1]})"
+            said = f" (contents: {key.contents})"
             one = tried.get(key)
             if one is None:
                 return SizeJudgement(size, LEFT_OUT, "an earlier call ended its program")
@@ -256,7 +283,7 @@ class Judge:
         """The largest distance of its results from the reference's, and the first that differs."""
         worst, expected = 0.0, right[key].changed
         elements = max((extent.count for extent in call.extents), default=0)
-        others = [(n, right.get((*key[:2], n))) for n in range(1, 1 + _MOVED)]
+        others = [(n, right.get(key._replace(moved=n))) for n in range(1, 1 + _MOVED)]
         for place in sorted(expected.keys() | one.changed.keys()):
             array = self.reference.arrays[place]
             before = contents_of(array, place, call)
@@ -281,6 +308,63 @@ class Judge:
             if one.touched(place, extent.count * array.type.stored.itemsize, writes=True):
                 found.add(place)
         return found
+
+
+@dataclass(frozen=True)
+class ArrayAgreement:
+    """`worst`: the largest distance by what is allowed; more than 1: `count` elements differ."""
+
+    worst: float
+    index: int = 0
+    expected: float = 0.0
+    found: float = 0.0
+    count: int = 0
+
+    def said(self, name: str) -> str:
+        expected, found = (f"{one:.9g}" for one in (self.expected, self.found))
+        if expected == found:
+            expected, found = repr(self.expected), repr(self.found)
+        more = f", {self.count} elements differ" if self.count > 1 else ""
+        return f"{name}[{self.index}] is {found} in place of {expected}{more}"
+
+
+def array_agreement(
+    type_: NumberType,
+    expected: NDArray[Any],
+    found: NDArray[Any],
+    moved: Sequence[NDArray[Any]],
+    tolerance: float | None,
+    elements: int,
+) -> ArrayAgreement:
+    """Compare what lies in memory.
+
+    `moved`: what inputs that are moved by `epsilon` lead to; `elements` of the largest array.
+    """
+    a, b = type_.numbers(expected), type_.numbers(found)
+    with np.errstate(all="ignore"):
+        distances = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.inf)
+        if type_.is_real:
+            relative = tolerance
+            if relative is None:
+                relative = type_.tolerance * max(1.0, (elements / _ELEMENTS) ** 0.5)
+            allowed = relative * (np.abs(a) + _terms(type_, a, moved)) + np.finfo(np.float32).tiny
+            is_finite = np.isfinite(a) & np.isfinite(b) & (distances > 0)
+            distances = np.where(is_finite, np.abs(a - b) / allowed, distances)
+    places = np.flatnonzero(distances > 1)
+    worst = float(np.max(distances, initial=0.0))
+    if not len(places):
+        return ArrayAgreement(worst)
+    first = int(places[0])
+    return ArrayAgreement(worst, first, a[first].item(), b[first].item(), len(places))
+
+
+def _terms(type_: NumberType, a: NDArray[Any], moved: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    others = [type_.numbers(one) for one in moved]
+    steps = [np.where(np.isfinite(one), one - a, 0.0) ** 2 for one in others]
+    largest = np.max(np.abs(a), initial=0.0, where=np.isfinite(a))
+    terms = np.nan_to_num(np.sqrt(np.sum([np.zeros(a.shape), *steps], axis=0)) / type_.epsilon)
+    most: NDArray[Any] = np.minimum(terms, _LARGEST_TERMS * largest)
+    return most
 
 
 _ONE = (100, 1, 2, 3, 31, 32, 33, 64, 255, 256, 257, 1000, 1024, 1025, 4100)

@@ -162,40 +162,51 @@ def build_both(
 
     Raises CT701 when the original does not compile, CT439 when only the shaken one does not.
     """
-    name = Path(programs[0].source.path).stem
-    places = {word: folder / word for word in ("original", "shaken")}
-    for place in places.values():
-        make_folder(place)
-    numbers = numbers_of(programs)
-    numbered = [its.written(one) for one, its in zip(programs, numbers, strict=True)]
-    changed = [
-        _shaken_unit(analyzer, program, places["shaken"] / f"source-{number}", write)
-        for number, program in enumerate(numbered, 1)
-    ]
-    unchanged = [_unit(analyzer.toolchain, program) for program in programs]
-    toolchain, known = analyzer.toolchain, list[BuiltCode | None]()
-    if target is None:
-        # The device code that the analysis of the sources has compiled.
-        codes = [analyzer.code.original(str(path), flags) for path, flags in unchanged]
-        known = [code.built() if code is not None else None for code in codes]
-        runtime_library(toolchain.nvcc, analyzer.reporter.progress)
+    toolchain, name = analyzer.toolchain, Path(programs[0].source.path).stem
+    first, second = folder / "original", folder / "shaken"
+    make_folder(first)
+    make_folder(second)
+    changed = _shaken_units(analyzer, programs, second, write)
+    unchanged = [_unit(toolchain, program) for program in programs]
+    known = _known_code(analyzer, unchanged) if target is None else []
     with ThreadPoolExecutor(2) as pool:
-        original, shaken = (
-            pool.submit(build_units, toolchain, units, place / name, place, target, codes)
-            for units, place, codes in zip(
-                (unchanged, changed), places.values(), (known, ()), strict=True
-            )
+        original = pool.submit(
+            build_units, toolchain, unchanged, first / name, first, target, known
         )
+        shaken = pool.submit(build_units, toolchain, changed, second / name, second, target)
         built = original.result()
         try:
             return built, shaken.result()
         except CutuneError as error:
             if error.diagnostic.code is not Code.NVCC_FAILED:
                 raise
-            said = error.diagnostic.message
-            first = Diagnostic.at(Code.SHAKEN_NOT_COMPILED, reason=first_error(said)).message
-            message = "\n".join([first, *said.splitlines()[1:]])
-            raise CutuneError(Diagnostic(Code.SHAKEN_NOT_COMPILED, message)) from error
+            raise _shaken_fails(error.diagnostic) from error
+
+
+def _known_code(analyzer: Analyzer, units: Sequence[SourceFlags]) -> list[BuiltCode | None]:
+    """The device code that the analysis has compiled; what it is linked with is made, too."""
+    codes = [analyzer.code.original(str(path), flags) for path, flags in units]
+    runtime_library(analyzer.toolchain.nvcc, analyzer.reporter.progress)
+    return [code.built() if code is not None else None for code in codes]
+
+
+def _shaken_fails(failure: Diagnostic) -> CutuneError:
+    """The error of a shaken program that does not compile: CT439, with what nvcc has said."""
+    said = failure.message
+    first = Diagnostic.at(Code.SHAKEN_NOT_COMPILED, reason=first_error(said)).message
+    message = "\n".join([first, *said.splitlines()[1:]])
+    return CutuneError(Diagnostic(Code.SHAKEN_NOT_COMPILED, message))
+
+
+def _shaken_units(
+    analyzer: Analyzer, programs: Sequence[Program], folder: Path, write: Writer
+) -> list[SourceFlags]:
+    numbers = numbers_of(programs)
+    numbered = [its.written(one) for one, its in zip(programs, numbers, strict=True)]
+    return [
+        _shaken_unit(analyzer, program, folder / f"source-{number}", write)
+        for number, program in enumerate(numbered, 1)
+    ]
 
 
 def _unit(toolchain: Toolchain, program: Program) -> SourceFlags:

@@ -255,7 +255,8 @@ def _shown(
         if trial.differing and not said:
             first = f"block {shape(trial.differing[0])}"
             said = f"results change with {first} at {_size(run)} ({trial.difference(kernel)})"
-    return Judged("", "", measured.original, sizes, blocks, said, _work(subject, counted, blocks))
+    work = _work(subject, counted, blocks)
+    return Judged(own=measured.original, sizes=sizes, blocks=blocks, difference=said, work=work)
 
 
 def _size(run: Run) -> str:

@@ -75,8 +75,8 @@ def report_verb(options: Options) -> int:
     sizes = sizes_to_show(options.sizes)
     timings = read_timings(workspace, options.recorded, profile)
     subjects = read_subjects(analyzer, workspace, options.files)
-    about = subjects, profile, workspace, timings, sizes
-    found = report_of(analyzer.toolchain, analyzer.reporter.progress, *about)
+    toolchain, progress = analyzer.toolchain, analyzer.reporter.progress
+    found = report_of(toolchain, progress, subjects, profile, workspace, timings, sizes)
     replace_file(Path(options.output), to_html(found).encode())
     print(wrapped(found.summary, columns_of(sys.stdout)))
     print(f"report: {options.output}")

@@ -107,8 +107,7 @@ def _project_plans(options: Options, mode: str, folder: Path) -> list[list[Run]]
     modes = (EMULATED, f"{mode},{EMULATED}") if is_emulated else (OFF, mode)
     vary = varied_values(options.vary)
     project = ProjectBuild(options.make, RunPlan(options.run, vary, "paper"), options.clean)
-    about = options.analyzer, options.device, options.place
-    copies = build_copies(project, *about, modes, folder)
+    copies = build_copies(project, options.analyzer, options.device, options.place, modes, folder)
     plan = _plan(options, Path())
     return [[replace(run, folder=copy) for run in plan] for copy in copies]
 

@@ -62,16 +62,8 @@ def doctor_verb(options: Options) -> int:
     if options.clear_cache:
         return _clear_cache(options.quiet)
     if options.install_toolkit and options.nvcc is None and _nvcc(None)[0] is None:
-        # The network's time is the compiler's. What fails here fails again where it is looked at.
-        from cutune.emulator.build import machine_library
-
         print("cutune: no nvcc found; installing it from the Python index", file=sys.stderr)
-        pip = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check"]
-        words = [*pip, *(["--quiet"] if options.quiet else []), *TOOLKIT_PACKAGES]
-        with ThreadPoolExecutor(1) as pool:
-            pool.submit(machine_library)
-            status = subprocess.run(words, check=False).returncode
-        if status != 0:
+        if not _is_toolkit_installed(options.quiet):
             return 1
     findings = examine(options.nvcc)
     if options.json:
@@ -84,6 +76,18 @@ def doctor_verb(options: Options) -> int:
                 if one.state != FOUND and one.mend:
                     print(f"{'':8} {'':17} {one.mend}")
     return 1 if any(f.is_problem for f in findings) else 0
+
+
+def _is_toolkit_installed(quiet: bool) -> bool:
+    """Install nvcc from the Python index. Does it work?"""
+    from cutune.emulator.build import machine_library
+
+    pip = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check"]
+    words = [*pip, *(["--quiet"] if quiet else []), *TOOLKIT_PACKAGES]
+    # The network's time is the compiler's. What fails here fails again where it is looked at.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(machine_library)
+        return subprocess.run(words, check=False).returncode == 0
 
 
 def _clear_cache(quiet: bool) -> int:

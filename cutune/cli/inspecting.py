@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from cutune.search.clones.prove_copies import BySizeVerdict
     from cutune.search.program_space import ProgramSpace
     from cutune.source.program import Program
+    from cutune.space.parameter import ParameterOptions
+    from cutune.toolchain.toolchain import Toolchain
 
     Spaces = tuple[Program, ProgramSpace, Mapping[str, BySizeVerdict]]
 
@@ -45,19 +47,7 @@ def inspect_verb(options: Options) -> int:
     for program in programs:
         try:
             if program.tunables or program.constants or parameters.parameters:
-                from cutune.proof.compiled import UnitCompiler
-                from cutune.search.clones.prove_copies import by_size_verdicts
-                from cutune.search.program_space import device_values, program_space
-
-                # As large as the space is at any size.
-                sizes = {name for constant in program.constants for name in constant.data}
-                device = device_values(options.profile)
-                space = program_space(program, parameters, options.run, sizes, device)
-                # Conditions that leave nothing are found before anything is printed.
-                if space.space.size:
-                    spaces.append(
-                        (program, space, by_size_verdicts(UnitCompiler(toolchain), program))
-                    )
+                spaces += _space_of(program, parameters, toolchain, options)
         except CutuneError as error:
             options.say(error.diagnostic)
             failed = True
@@ -73,6 +63,22 @@ def inspect_verb(options: Options) -> int:
     for diagnostic in contradictions:
         options.say(diagnostic)
     return 1 if failed else NOT_AS_REQUIRED if contradictions else 0
+
+
+def _space_of(
+    program: Program, asked: ParameterOptions, toolchain: Toolchain, options: Options
+) -> Iterator[Spaces]:
+    """Yield the space of a program's parameters, which has some configuration. Raises CT804."""
+    from cutune.proof.compiled import UnitCompiler
+    from cutune.search.clones.prove_copies import by_size_verdicts
+    from cutune.search.program_space import device_values, program_space
+
+    # As large as the space is at any size.
+    sizes = {name for constant in program.constants for name in constant.data}
+    space = program_space(program, asked, options.run, sizes, device_values(options.profile))
+    # Conditions that leave nothing are found before anything is printed.
+    if space.space.size:
+        yield program, space, by_size_verdicts(UnitCompiler(toolchain), program)
 
 
 def _trial_plan(options: Options) -> RunPlan | None:

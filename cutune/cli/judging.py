@@ -182,8 +182,13 @@ def _asked(options: Options) -> Asked:
         limits[name] = low, high
     if options.against.endswith(".py"):
         options.wrong("--against names a function of a Python source: FILE.py:NAME")
-    about = (options.tolerance, options.special, bool(options.vary))
-    return Asked(_pairs(options, "array"), limits, *about)
+    return Asked(
+        _pairs(options, "array"),
+        limits,
+        options.tolerance,
+        has_special=options.special,
+        is_each_size=bool(options.vary),
+    )
 
 
 def _pairs(options: Options, option: str) -> dict[str, str]:

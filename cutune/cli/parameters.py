@@ -41,7 +41,7 @@ from cutune.search.regions import rules_of
 from cutune.search.techniques.registry import TECHNIQUES as EVERY
 from cutune.search.techniques.registry import technique_named
 from cutune.search.techniques.tries import Budget
-from cutune.search.trial_runs import GPU, Measuring
+from cutune.search.trial_runs import GPU, Measuring, named
 from cutune.search.tunables.choices import HostChoices, choices_of, fit_host, write_choices
 from cutune.search.tunables.measured_blocks import fit_blocks
 from cutune.search.tunables.verb_options import LIMIT_PERCENT, TECHNIQUES
@@ -63,12 +63,21 @@ def collect_tunables(programs: Sequence[Program], options: Options, on: str) -> 
     if options.tolerance is not None and not 0 <= options.tolerance < inf:
         options.wrong("--tolerance takes a number from 0 on, as 1e-3")
     rules = rules_of(options.tolerance, options.ignored)
-    how = Measuring(on, options.repetitions, options.timeout, rules)
     search, statuses, workspace = _search(options, on), options.statuses, options.place
-    workers = workers_of(options, on == GPU, workspace.folder, options.wrong)
-    vary, names = varied_values(options.vary), _names(options)
-    about = programs[0], options.run, vary, workspace, options.profile, names, how, search
-    sweep = HostSweep(*about, options.jobs, statuses, workers, None, options.parameters)
+    sweep = HostSweep(
+        programs[0],
+        options.run,
+        workspace=workspace,
+        how=Measuring(on, options.repetitions, options.timeout, rules),
+        search=search,
+        jobs=options.jobs,
+        statuses=statuses,
+        workers=workers_of(options, on == GPU, workspace.folder, options.wrong),
+        vary=varied_values(options.vary),
+        names=_names(options),
+        device=options.profile,
+        parameters=options.parameters,
+    )
     found = measure_parameters(options.toolchain, options.reporter, sweep)
     timed = "timed" if on == GPU else "run on the emulated device, which has no time"
     print(f"{len(found.measured)} configurations {timed}")
@@ -104,9 +113,17 @@ def compare_techniques(programs: Sequence[Program], options: Options) -> None:
     installed = (one.name for one in EVERY if one.is_installed)
     asked = options.compare.split(",") if options.compare else installed
     techniques = list({one.name: one for one in map(technique_named, asked)}.values())
-    tried = options.place.trials, _names(options), techniques, options.profile
-    about = programs[0], options.run, *tried
-    for one in compare(options.reporter, options.parameters, *about):
+    compared = compare(
+        options.reporter,
+        options.parameters,
+        programs[0],
+        options.run,
+        options.place.trials,
+        _names(options),
+        techniques,
+        options.profile,
+    )
+    for one in compared:
         print_comparison(one)
 
 
@@ -154,8 +171,8 @@ def fit_measured(program: Program, options: Options, limit: float) -> None:
     blocks = fit_blocks(options.say, program, workspace, limit, may_lack)
     has_parameters = program.tunables or program.constants or asked.parameters
     if has_host_times or (has_parameters and not blocks):
-        about = asked, program, workspace, limit, options.profile
-        choices = fit_host(UnitCompiler(options.toolchain), options.say, *about)
+        compiler, say = UnitCompiler(options.toolchain), options.say
+        choices = fit_host(compiler, say, asked, program, workspace, limit, options.profile)
     write_choices(program, workspace, choices, blocks)
     if choices.fixed is not None:
         _print_fixed(choices.fixed)
@@ -281,34 +298,30 @@ def print_model(model: ChoiceModel) -> None:
     print(f"{', '.join(model.tunables)}, at most {model.limit:.1%} slower at measured sizes")
     for choice in model.choices:
         if model.given:
-            print(f"given {_settings(dict(zip(model.given, choice.given, strict=True)))}:")
+            print(f"given {named(dict(zip(model.given, choice.given, strict=True)))}:")
         _print_choice(model, choice)
 
 
 def _print_fixed(choice: FixedChoice) -> None:
-    print(f"{_settings(choice.values)} at all sizes: {_lost(choice, choice.lost)}")
+    print(f"{named(choice.values)} at all sizes: {_lost(choice, choice.lost)}")
     if choice.own is not None and choice.own != choice.values:
-        print(f"  the program's own {_settings(choice.own)}: {_lost(choice, choice.own_lost)}")
+        print(f"  the program's own {named(choice.own)}: {_lost(choice, choice.own_lost)}")
 
 
 def _print_sets(choice: SetChoice) -> None:
     print(f"{', '.join(choice.names)} by {', '.join(choice.model.sizes)}, in one program:")
     for number, values in enumerate(choice.sets, 1):
-        print(f"  set {number}: {_settings(dict(zip(choice.names, values, strict=True)))}")
+        print(f"  set {number}: {named(dict(zip(choice.names, values, strict=True)))}")
     print("  set 0: the program's own values")
     for one in choice.model.choices:
         _print_choice(choice.model, one)
-
-
-def _settings(values: Mapping[str, Value]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
 def _lost(choice: FixedChoice, regret: Regret | None) -> str:
     if regret is None:
         return "not known"
     place = zip(choice.sizes, regret.worst_point, strict=True)
-    where = f" ({_settings(dict(place))})" if choice.sizes else ""
+    where = f" ({named(dict(place))})" if choice.sizes else ""
     return f"time lost mean {regret.mean:.2%}, worst {regret.worst:.2%}{where}"
 
 
@@ -393,7 +406,7 @@ def _quartiles(values: Sequence[float], none: str, digits: int) -> str:
 
 
 def _named(model: ChoiceModel, label: Configuration) -> str:
-    return _settings(dict(zip(model.tunables, label, strict=True)))
+    return named(dict(zip(model.tunables, label, strict=True)))
 
 
 def _loss(model: ChoiceModel, regret: Regret | None) -> str:
@@ -402,7 +415,7 @@ def _loss(model: ChoiceModel, regret: Regret | None) -> str:
     # The tables of single choices leave out what is given.
     whole = (*model.given, *model.sizes)
     names = whole if len(regret.worst_point) == len(whole) else model.sizes
-    place = _settings(dict(zip(names, regret.worst_point, strict=True)))
+    place = named(dict(zip(names, regret.worst_point, strict=True)))
     untimed = regret.total - regret.known
     rest = f"; {untimed} sizes without a time" if untimed else ""
     return f"mean {regret.mean:.2%}, worst {regret.worst:.2%} ({place}){rest}"

@@ -119,7 +119,7 @@ class Judgement:
 
     @property
     def score(self) -> StrategyScore:
-        """That of the model that is judged."""
+        """The score of the model that is judged."""
         return self.evaluation.score(self.evaluation.judged)
 
     def __repr__(self) -> str:
@@ -441,8 +441,8 @@ class TunedFolder:
         analyzer = Analyzer(toolchain, Reporter(_warn), try_copies=try_copies)
         timings = read_timings(self.files, [os.fspath(path) for path in sweeps], profile)
         subjects = read_subjects(analyzer, self.files, [os.fspath(path) for path in files])
-        about = subjects, profile, self.files, timings, sizes
-        return ReportPage(report_of(toolchain, silent, *about))
+        facts = report_of(toolchain, silent, subjects, profile, self.files, timings, sizes)
+        return ReportPage(facts)
 
     def __repr__(self) -> str:
         return f"<Workspace {self.files.folder}>"

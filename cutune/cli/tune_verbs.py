@@ -12,6 +12,7 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,9 +90,10 @@ def collect_verb(options: Options) -> int:
         from cutune.cli.report.choices import print_sweep
         from cutune.measure.gpu_sweep import collect_on_gpu
 
-        about = options.plan, options.profile, options.place, options.counters
+        plan, profile, workspace = options.plan, options.profile, options.place
         for program in programs:
-            print_sweep(collect_on_gpu(analyzer, program, *about), options.profile)
+            timed = collect_on_gpu(analyzer, program, plan, profile, workspace, options.counters)
+            print_sweep(timed, profile)
         return 0
     if options.counters:
         options.wrong("--counters are those of a GPU; add --on gpu")
@@ -304,8 +306,10 @@ def tune_verb(options: Options) -> int:
         return 0
     from cutune.cli.report.choices import tuning_shown
 
-    about = tuned.launches, tuned.models, tuned.said, request.devices[0]
-    shown = tuning_shown(*about, sizes, options.model, plan)
+    device = request.devices[0]
+    shown = tuning_shown(
+        tuned.launches, tuned.models, tuned.said, device, sizes, options.model, plan
+    )
     shown = replace(shown, written=[*map(str, tuned.sources)])
     shown.show(options.json)
     tuned.keep(asdict(shown))
@@ -403,18 +407,31 @@ def _tune_script(options: Options) -> int:
         options.wrong("options of nvcc are those that the script itself gives to its package")
     (script,) = options.files
     read_file(script)
-    runs = options.run, varied_values(options.vary), options.candidates
-    plan = RunPlan(*runs, options.fit == PAPER, options.launches_only, options.statuses)
+    plan = RunPlan(
+        options.run,
+        varied_values(options.vary),
+        options.candidates,
+        training=options.fit == PAPER,
+        launches_only=options.launches_only,
+        statuses=options.statuses,
+    )
     folder = options.output or os.path.relpath(folder_of(script))
     tuning = _tuning(options, plan, folder, lambda programs: (), is_anew=True)
     workspace, devices = options.place, options.profiles
     request = Request({}, options.files, options.toolchain, devices, workspace)
     tuned = tune_script(request, tuning, options.reporter)
     workspace.note_command(options.words)
-    about = tuned.said, devices[0], sizes_to_show(options.sizes), options.model, plan
+    show = partial(
+        tuning_shown,
+        said=tuned.said,
+        device=devices[0],
+        sizes=sizes_to_show(options.sizes),
+        performance=options.model,
+        plan=plan,
+    )
     # Several texts may have kernels of one name.
-    each = [tuning_shown(one.launches, one.models, *about) for one in tuned.tuned]
-    each += [tuning_shown(one.launches, [], *about) for one in tuned.refused]
+    each = [show(one.launches, one.models) for one in tuned.tuned]
+    each += [show(one.launches, []) for one in tuned.refused]
     files = [str(path) for one in tuned.tuned for path in one.sources]
     started = f"tuned runs: python3 -m cutune.tuned {shlex.quote(script)} …" if files else ""
     Shown.joined(each, files, started).show(options.json)
@@ -443,8 +460,7 @@ def _tune_project(options: Options) -> int:
     device, workspace = options.profile, options.place
     models = tune_project(project, analyzer, options.device, workspace)
     workspace.note_command(options.words)
-    about = noted_launches(workspace), models, said, device
-    shown = tuning_shown(*about, sizes, DEFAULT, plan)
+    shown = tuning_shown(noted_launches(workspace), models, said, device, sizes, DEFAULT, plan)
     built = f"tuned build: what '{options.make}' has made" if models else ""
     if models and is_make(options.make) and "NVCC=" not in options.make:
         # It stays tuned where the command is plain `make`.

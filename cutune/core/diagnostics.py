@@ -103,23 +103,24 @@ class Diagnostic:
     def _excerpt(self, longest: int) -> str:
         assert self.source is not None and self.span is not None
         place = self.source.location(self.span.start)
-        line = self.source.line_text(place.line)
-        start, mark = place.column - 1, ""
-        if start > longest - AFTER_PLACE:
-            first = start - longest // 2
-            # A character of several bytes is not split.
-            whole = (i for i, c in enumerate(line[first:]) if not "\x80" <= c < "\xc0")
-            first += next(whole, 0)
-            line, mark = line[first:], CUT
-            start -= first
-        line = mark + line[: longest - len(mark)]
-        start += len(mark)
+        line, start = _cut(self.source.line_text(place.line), place.column - 1, longest)
         # Columns count bytes, carets characters.
         before = shown(line[:start])
         width = max(1, len(shown(line[start : start + self.span.end - self.span.start])))
         # Tabs stay tabs, so that the caret stands below its character in any terminal.
         indent = "".join("\t" if c == "\t" else " " for c in before)
         return f"{place.line:5d} | {shown(line)}\n      | {indent}^{'~' * (width - 1)}"
+
+
+def _cut(line: str, start: int, longest: int) -> tuple[str, int]:
+    """Return the part of a long line around a place, and the place in that part."""
+    if start <= longest - AFTER_PLACE:
+        return line[:longest], start
+    first = start - longest // 2
+    # A character of several bytes is not split.
+    whole = (i for i, c in enumerate(line[first:]) if not "\x80" <= c < "\xc0")
+    first += next(whole, 0)
+    return CUT + line[first : first + longest - len(CUT)], start - first + len(CUT)
 
 
 def wrapped(text: str, columns: int | None) -> str:

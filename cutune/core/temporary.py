@@ -30,7 +30,7 @@ _UNMARKED = 3600.0
 
 
 @dataclass(frozen=True)
-class _RunFolder:
+class _ProcessFolder:
     path: Path
     marker: IO[str]
     pid: int
@@ -44,9 +44,9 @@ class _RunFolder:
 def run_folder() -> Path:
     """Return the folder of this process for all that is temporary. Raises CT020."""
     with _LOCK:
-        if not _run_folder().path.is_dir():  # It was discarded, or swept before it was locked.
-            _run_folder.cache_clear()
-        return _run_folder().path
+        if not _process_folder().path.is_dir():  # It was discarded, or swept before it was locked.
+            _process_folder.cache_clear()
+        return _process_folder().path
 
 
 def temporary_folder() -> tempfile.TemporaryDirectory[str]:
@@ -81,12 +81,12 @@ def named_folder(name: str) -> Iterator[str]:
 
 def discard() -> None:
     """Remove the folder of this process, which is about to become another program."""
-    if _run_folder.cache_info().currsize:
-        _run_folder().remove()
+    if _process_folder.cache_info().currsize:
+        _process_folder().remove()
 
 
 @cache
-def _run_folder() -> _RunFolder:
+def _process_folder() -> _ProcessFolder:
     try:
         parent = Path(tempfile.gettempdir())
         _sweep(parent)
@@ -95,7 +95,7 @@ def _run_folder() -> _RunFolder:
         fcntl.flock(marker, fcntl.LOCK_EX)
     except OSError as error:
         raise _no_folder(error) from error
-    folder = _RunFolder(path, marker, os.getpid())
+    folder = _ProcessFolder(path, marker, os.getpid())
     atexit.register(folder.remove)
     return folder
 

@@ -32,31 +32,35 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class _File:
-    """A file of a workspace by its name: read from a workspace it is a path."""
-
-    name: str
-
-    def __get__(self, workspace: Workspace, _: type[Workspace]) -> Path:
-        return workspace.folder / self.name
-
-
-@dataclass(frozen=True)
 class Workspace:
     """The folder that holds everything cutune knows of one program."""
 
     folder: Path
 
-    #: Counts and features of replayed or real launches.
-    measurements = _File("measurements.jsonl")
-    #: Fitted models, one per kernel.
-    models = _File("models.json")
-    #: Configurations that were tried, and the times of regions.
-    trials = _File("trials.jsonl")
-    #: What was chosen of them: classifiers of host tunables, values of constants and flags.
-    choices = _File("choices.json")
-    #: The commands that have written here.
-    commands = _File("commands.jsonl")
+    @property
+    def measurements(self) -> Path:
+        """Counts and features of replayed or real launches."""
+        return self.folder / "measurements.jsonl"
+
+    @property
+    def models(self) -> Path:
+        """Fitted models, one per kernel."""
+        return self.folder / "models.json"
+
+    @property
+    def trials(self) -> Path:
+        """Configurations that were tried, and the times of regions."""
+        return self.folder / "trials.jsonl"
+
+    @property
+    def choices(self) -> Path:
+        """What was chosen of them: classifiers of host tunables, values of constants and flags."""
+        return self.folder / "choices.json"
+
+    @property
+    def commands(self) -> Path:
+        """The commands that have written here."""
+        return self.folder / "commands.jsonl"
 
     def create(self) -> Workspace:
         make_folder(self.folder)
@@ -168,22 +172,33 @@ def read_document(path: Path, schema: str, command: str) -> Json:
 
     Raises CT009 (missing), CT001 (unreadable), CT012 (of an older version), CT005 (something else).
     """
-    try:
-        with _reading(path, command), checking(path, command):
-            data = parsed(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        found = "no JSON"
-        raise CutuneError.at(Code.UNKNOWN_SCHEMA, path=path, wanted=schema, found=found) from error
-    actual = data.get("schema") if isinstance(data, dict) else None
-    (kind, _, wanted), (its_kind, _, its) = schema.rpartition("-"), str(actual).rpartition("-")
-    are_numbers = its.isdecimal() and wanted.isdecimal()
-    if its_kind == kind and are_numbers and int(its) < int(wanted):
-        reason = f"{actual}, not {schema}"
+    data = _json_in(path, schema, command)
+    found = data.get("schema") if isinstance(data, dict) else None
+    if found == schema:
+        document: Json = data
+        return document
+    if _is_older(str(found), schema):
+        reason = f"{found}, not {schema}"
         raise CutuneError.at(Code.DAMAGED_FILE, path=path, reason=reason, command=command)
-    if actual != schema:
-        raise CutuneError.at(Code.UNKNOWN_SCHEMA, path=path, wanted=schema, found=actual)
-    document: Json = data
-    return document
+    raise CutuneError.at(Code.UNKNOWN_SCHEMA, path=path, wanted=schema, found=found)
+
+
+def _json_in(path: Path, schema: str, command: str) -> Any:
+    with _reading(path, command):
+        content = path.read_bytes()
+    with checking(path, command):
+        try:
+            return parsed(content.decode("utf-8"))
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            code, found = Code.UNKNOWN_SCHEMA, "no JSON"
+            raise CutuneError.at(code, path=path, wanted=schema, found=found) from error
+
+
+def _is_older(schema: str, current: str) -> bool:
+    """Is it an earlier version of a schema, as `cutune-fit-1` is of `cutune-fit-2`?"""
+    (kind, _, version), (current_kind, _, now) = schema.rpartition("-"), current.rpartition("-")
+    are_versions = version.isdecimal() and now.isdecimal()
+    return kind == current_kind and are_versions and int(version) < int(now)
 
 
 def read_typed(path: Path, schema: str, kind: type[T], command: str) -> T:
@@ -198,11 +213,9 @@ def checking(path: Path, command: str) -> Iterator[None]:
     """Turn what is wrong with the entries of a file into a diagnostic (CT012)."""
     try:
         yield
-    except (json.JSONDecodeError, UnicodeDecodeError):
-        raise
     except (KeyError, ValueError) as error:
-        missing, code = isinstance(error, KeyError), Code.DAMAGED_FILE
-        reason = f"without `{error.args[0]}`" if missing else str(error)
+        reason = f"without `{error.args[0]}`" if isinstance(error, KeyError) else str(error)
+        code = Code.DAMAGED_FILE
         raise CutuneError.at(code, path=path, reason=reason, command=command) from error
 
 

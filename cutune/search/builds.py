@@ -120,11 +120,7 @@ class Builds:
             return self._known[values]
 
     def _built(self, values: Mapping[str, Value]) -> Built:
-        toolchain = self.toolchain
-        if holes(self.parameters.flags):
-            filled = self.parameters.flags_at(self.space.values(values, Setting.FLAG))
-            toolchain = replace(toolchain, flags=filled)
-        toolchain = toolchain.with_flags(self.space.definitions(values))
+        toolchain = self._toolchain_at(values)
         # Each build has its own folder: with headers, a source is written as a tree of files.
         folder = self.folder / BUILDS / folder_name(values)
         step = InstrumentTunables(with_regions=True)
@@ -132,26 +128,27 @@ class Builds:
         own_flags = toolchain.compile_flags(self.program.source.path)
         text, flags = write_unit(unit, own_flags, folder, "tunables")
         binary = text.with_suffix("")
-        # Where cutune is killed, its compiler goes on, and ends while the program is built again.
-        for left in text.parent.glob(f"{binary.name}.of-*"):
-            left.unlink()
-        own = binary.with_name(f"{binary.name}.of-{os.getpid()}")
         try:
             # For the emulated device ptxas has no code to count.
             verbose = [] if self.target is None else ["-Xptxas", "-v"]
             options = build_options(toolchain, flags, self.target)
             source = toolchain.nvcc.source_words(text, flags)
-            words = [*flags, *options, *verbose, *source, "-o", str(own)]
-            done = _compiled(toolchain.nvcc, words)
-            with writing(binary):
-                os.replace(own, binary)
+            said = _compile_to(binary, toolchain.nvcc, [*flags, *options, *verbose, *source])
         except CompilerKilled as error:
             if error.signal != SIGKILL:
                 raise
             return Built(binary, error.diagnostic.message)
         except CutuneError as error:
-            return Built(binary, first_line(error.diagnostic.message))
-        return Built(binary, "", code_hash(binary), parse_ptxas(done.stdout + done.stderr))
+            return Built(binary, _error_line(error.diagnostic.message))
+        return Built(binary, "", code_hash(binary), parse_ptxas(said))
+
+    def _toolchain_at(self, values: Mapping[str, Value]) -> Toolchain:
+        """Return the compiler with the options that values stand in."""
+        toolchain = self.toolchain
+        if holes(self.parameters.flags):
+            filled = self.parameters.flags_at(self.space.values(values, Setting.FLAG))
+            toolchain = replace(toolchain, flags=filled)
+        return toolchain.with_flags(self.space.definitions(values))
 
 
 @dataclass(frozen=True)
@@ -175,10 +172,22 @@ def _without_effect(codes: Mapping[ValueSet, str]) -> Iterator[str]:
             yield name
 
 
-def first_line(message: str) -> str:
+def _error_line(message: str) -> str:
     """Return the first line with an error of a compiler's message."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     return next((line for line in lines if "error" in line), lines[0] if lines else "no reason")
+
+
+def _compile_to(binary: Path, nvcc: Nvcc, words: Sequence[str]) -> str:
+    """Compile beside a program, whose place is taken then; return what the compiler said."""
+    # Where cutune is killed, its compiler goes on, and ends while the program is built again.
+    for left in binary.parent.glob(f"{binary.name}.of-*"):
+        left.unlink()
+    own = binary.with_name(f"{binary.name}.of-{os.getpid()}")
+    done = _compiled(nvcc, [*words, "-o", str(own)])
+    with writing(binary):
+        os.replace(own, binary)
+    return done.stdout + done.stderr
 
 
 def _compiled(nvcc: Nvcc, words: Sequence[str]) -> CompletedProcess[str]:
@@ -456,7 +465,7 @@ def _reason(ended: ProgramResult) -> str:
     if ended.timed_out:
         return f"no end within {BUILD_SECONDS:g} s"
     said = f"{ended.errors_text}\n{ended.output_text}".strip()
-    return ended.not_started or (first_line(said) if said else f"status {ended.status}")
+    return ended.not_started or (_error_line(said) if said else f"status {ended.status}")
 
 
 def _advice(command: str) -> str:

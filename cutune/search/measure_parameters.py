@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import inf
 from pathlib import Path
 
@@ -165,39 +166,29 @@ def prepared(toolchain: Toolchain, reporter: Reporter, sweep: HostSweep) -> Iter
     Raises CT420 without parameters, CT483 without regions, CT421 without a GPU, CT425 for an
     unknown name or too many runs, and as `program_space`.
     """
-    on, program, vary, workspace = sweep.how.on, sweep.program, sweep.vary, sweep.workspace
+    program, workspace, on_gpu = sweep.program, sweep.workspace, sweep.how.on == GPU
     whole, space = _checked_spaces(reporter.warn, sweep)
-    holes = {n: [shown(whole.own[n])] for n, how in whole.settings.items() if how is Setting.RUN}
-    is_made = bool(sweep.parameters.make)
-    binary = Path() if is_made else Path(program.source.path).with_suffix("")
-    runs = plan_runs(sweep.template, {**vary, **holes}, binary, statuses=sweep.statuses)
-    places = [(run, space.at(integers({name: run.values[name] for name in vary}))) for run in runs]
+    places = _places(sweep, whole, space)
     total = _planned(sweep.search, [own for _, own in places])
     workspace.create()
-    target = gpu_target(sweep.device.architecture) if on == GPU else None
-    environment = {**_READY} if target else device_environment(sweep.device, workspace.folder)
-    origin = Origin.of(program.source, program.tunable_headers)
-    path = sweep.kept or (workspace.trials if on == GPU else None)
-    if target is None and not is_made:
-        runtime_library(toolchain.nvcc, reporter.progress)
     pool = ThreadPoolExecutor(sweep.jobs)
-    built = toolchain, sweep.parameters, program, space, workspace.folder, target, pool
-    builds = MakeBuilds(*built, run=sweep.template) if is_made else Builds(*built)
-    if is_made and target is None:
-        environment |= searched_libraries(toolchain.nvcc)
+    builds = _builds(toolchain, sweep, space, pool)
+    environment = _environment(builds, reporter, sweep)
+    kept = sweep.kept or (workspace.trials if on_gpu else None)
+    origin = Origin.of(program.source, program.tunable_headers)
     crew = Crew(sweep.workers, reporter.warn).start()
     try:
         claim = workspace.claimed([Path(program.source.path).stem], reporter.warn)
         with ending_in_order(), claim:
             trials = TrialRuns(
                 builds,
-                Trials(path, origin, reporter.warn).load(),
+                Trials(kept, origin, reporter.warn).load(),
                 sweep.how,
                 sweep.device.limits,
                 environment,
-                tuple(vary),
-                crew,
-                _gpus_of(crew, sweep.workers) if on == GPU else (),
+                vary=tuple(sweep.vary),
+                crew=crew,
+                gpus=_gpus_of(crew, sweep.workers) if on_gpu else (),
             )
             trials.progress = lambda: reporter.progress(
                 "running", min(len(trials.tried), total - 1), total
@@ -207,6 +198,39 @@ def prepared(toolchain: Toolchain, reporter: Reporter, sweep: HostSweep) -> Iter
         builds.close()
         crew.close()
         pool.shutdown()
+
+
+def _places(sweep: HostSweep, whole: ProgramSpace, space: ProgramSpace) -> list[Place]:
+    """Return each run, with the program's own values in its command line, and its space."""
+    own = {n: [shown(whole.own[n])] for n, how in whole.settings.items() if how is Setting.RUN}
+    binary = Path() if sweep.parameters.make else Path(sweep.program.source.path).with_suffix("")
+    runs = plan_runs(sweep.template, {**sweep.vary, **own}, binary, statuses=sweep.statuses)
+    sizes = [integers({name: run.values[name] for name in sweep.vary}) for run in runs]
+    return [(run, space.at(at)) for run, at in zip(runs, sizes, strict=True)]
+
+
+def _builds(
+    toolchain: Toolchain, sweep: HostSweep, space: ProgramSpace, pool: ThreadPoolExecutor
+) -> Builds:
+    target = gpu_target(sweep.device.architecture) if sweep.how.on == GPU else None
+    make = partial(MakeBuilds, run=sweep.template) if sweep.parameters.make else Builds
+    folder = sweep.workspace.folder
+    return make(toolchain, sweep.parameters, sweep.program, space, folder, target, pool)
+
+
+def _environment(builds: Builds, reporter: Reporter, sweep: HostSweep) -> dict[str, str]:
+    """Return variables of programs, and make the library that emulated ones are linked with."""
+    if builds.target:
+        return {**_READY}
+    environment, nvcc = (
+        device_environment(sweep.device, sweep.workspace.folder),
+        builds.toolchain.nvcc,
+    )
+    if sweep.parameters.make:
+        # A project is linked by its own command, and finds the library when it runs.
+        return environment | searched_libraries(nvcc)
+    runtime_library(nvcc, reporter.progress)
+    return environment
 
 
 def _checked_spaces(warn: Warn, sweep: HostSweep) -> tuple[ProgramSpace, ProgramSpace]:

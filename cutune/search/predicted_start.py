@@ -105,24 +105,27 @@ def _predicted(
     values: Settings,
     origin: Origin,
     environment: Mapping[str, str],
-    *further: Any,
+    **how: Any,
 ) -> MeasuredRun | FailedRun:
     """Run a program as `measure_run` does, and predict the time of its launches on a device.
 
-    All launches count, those outside of regions as well: their times are added up at the first size
-    of the run. Copies between host and device cost nothing.
+    `how`: its further arguments. All launches count, those outside of regions as well: their times
+    are added up at the first size of the run. Copies between host and device cost nothing.
     """
     with temporary_folder() as folder:
         log = Path(folder) / "launches.jsonl"
         counting = {**environment, _LOG: str(log), _COUNT: "trace"}
-        ran = measure_run(run, values, origin, counting, *further)
+        ran = measure_run(run, values, origin, counting, **how)
         if isinstance(ran, FailedRun):
             return ran
         text_of = cache(_text)  # Many launches are of one module.
-        each = ((text_of(launch.module), launch) for launch in read_launches(log))
-        total = sum(_microseconds(*one, nvcc, device) for one in each) / 1000
+        total = sum(
+            _microseconds(text_of(launch.module), launch, nvcc, device)
+            for launch in read_launches(log)
+        )
     times = (
-        replace(one, milliseconds=0.0 if index else total) for index, one in enumerate(ran.measured)
+        replace(one, milliseconds=0.0 if index else total / 1000)
+        for index, one in enumerate(ran.measured)
     )
     return replace(ran, measured=tuple(times))
 

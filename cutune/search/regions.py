@@ -161,19 +161,26 @@ def measure_several(
     if _failure(run, outcome.ended, seconds) is not None:
         # Behind the last setting comes the first, with which the program goes on.
         return FailedSettings((lines[-1]["turn"] + 1) % len(turns) if lines else 0)
+    return MeasuredSettings([*_by_turn(origin, lines, turns)], outcome.ended.output)
+
+
+def _by_turn(
+    origin: Origin, lines: Iterable[Mapping[str, Any]], turns: Sequence[Settings]
+) -> Iterator[tuple[HostMeasurement, ...] | None]:
+    """Yield what was measured in each turn; None where it says nothing of its setting.
+
+    Each turn has to reach the same regions, as often, and to run with the values of its setting.
+    """
     by_turn: dict[int, list[Mapping[str, Any]]] = {}
     for line in lines:
         by_turn.setdefault(line["turn"], []).append(line)
-    # Each setting has reached the same regions, as often.
     regions = [line["region"] for line in by_turn.get(0, ())]
-    measured: list[tuple[HostMeasurement, ...] | None] = []
     for turn, setting in enumerate(turns):
         own = by_turn.get(turn, ())
-        is_whole = [line["region"] for line in own] == regions and bool(regions)
-        ran_with = [pair for line in own for pair in line["tunables"].items() if pair[0] in setting]
-        counts = is_whole and all(one["value"] == setting[name] for name, one in ran_with)
-        measured.append(tuple(_measurements(origin, own)) if counts else None)
-    return MeasuredSettings(measured, outcome.ended.output)
+        has_all = bool(regions) and [line["region"] for line in own] == regions
+        used = [pair for line in own for pair in line["tunables"].items()]
+        is_set = all(one["value"] == setting[name] for name, one in used if name in setting)
+        yield tuple(_measurements(origin, own)) if has_all and is_set else None
 
 
 def merged(runs: Sequence[Sequence[HostMeasurement]]) -> list[HostMeasurement]:

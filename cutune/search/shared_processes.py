@@ -91,7 +91,7 @@ class Batches:
     ) -> None:
         """Queue trials that will be asked for; idle workers compile and run them."""
         some, trials = list(configurations), self.trials
-        if self._is_of_use(run):
+        if self._may_share(run):
             new = [trial for one in some if trials.is_new(trial := trials.trial(run, one))]
             trials.builds.prepare(trial.configuration for trial in new)
             for piece in self._divided(new):
@@ -102,13 +102,13 @@ class Batches:
     def again(self, run: Run, some: Sequence[RunTrial]) -> Mapping[str, EndedTrial]:
         """Time configurations that have run alone, in one process of this worker, if they can."""
         is_shared = len(some) > 1 and len({self._process(one.configuration) for one in some}) == 1
-        if not is_shared or not self._is_of_use(run) or self.trials.reference(run).fails:
+        if not is_shared or not self._may_share(run) or self.trials.reference(run).fails:
             return {}
         return {one.id: ended for one, ended in self._run_together(some)}
 
     def shared_process(self, run: Run) -> SharedProcess | None:
         """Return how configurations share a process; None where they do not."""
-        if not self._is_of_use(run):
+        if not self._may_share(run):
             return None
         once = self._rounds * self.trials.reference(run).region_seconds
         most = max(1, min(MOST_SETTINGS, int(START_SECONDS / max(once, 1e-9))))
@@ -119,12 +119,12 @@ class Batches:
         values = self.trials.builds.space.values(configuration, *COMPILED, Setting.RUN)
         return tuple(values.items())
 
-    def _is_of_use(self, run: Run) -> bool:
+    def _may_share(self, run: Run) -> bool:
         how, regions = self.trials.how, self.trials.program.regions
         is_timed = how.on == GPU and how.once is None
-        return is_timed and not self._is_useless(run) and all(r.may_repeat for r in regions)
+        return is_timed and not self._is_given_up(run) and all(r.may_repeat for r in regions)
 
-    def _is_useless(self, run: Run) -> bool:
+    def _is_given_up(self, run: Run) -> bool:
         """Have shared processes failed: a region writes output, or a value is fixed before it?"""
         return self.in_vain.get(id(run), 0) >= MOST_IN_VAIN
 
@@ -179,7 +179,7 @@ class Batches:
         trials, some = self.trials, [one.trial for one in batch.members]
         batch.is_lost, batch.is_begun = batch.is_begun, True
         run, configuration = some[0].run, some[0].configuration
-        if batch.is_lost or self._is_useless(run):
+        if batch.is_lost or self._is_given_up(run):
             return {}
         if trials.reference(run).fails or trials.builds.of(configuration).failure:
             return {}
@@ -196,7 +196,7 @@ class Batches:
                     trials.note(one, ended)
                     results[one.id] = ended
             except WorkerLostError:
-                raise
+                raise  # The process may have crashed its machine: it gets no end.
             except BaseException:
                 trials.records.part(shared)
                 raise
@@ -225,7 +225,7 @@ class Batches:
         run, left, failures = free[0].run, list(free), FAILURES + len(free) // SETTINGS_PER_FAILURE
         reference = self.trials.reference(run)
         most = int(MOST_SECONDS / (self._rounds * max(reference.region_seconds, 1e-9)))
-        while min(len(left), most) > 1 and failures > 0 and not self._is_useless(run):
+        while min(len(left), most) > 1 and failures > 0 and not self._is_given_up(run):
             some, began = left[:most], time.monotonic()
             process = self._run_process(some)
             if isinstance(process, FailedSettings):
@@ -259,9 +259,16 @@ class Batches:
         seconds = trials.seconds(run) + TIMES_SLOWER * len(turns) * region_seconds
         built = trials.builds.of(configuration)
         started = trials.started(run, configuration, built)
-        how = trials.environment, seconds, trials.crew.perform, built.folder
         try:
-            return measure_several(started, turns, trials.records.origin, *how)
+            return measure_several(
+                started,
+                turns,
+                trials.records.origin,
+                trials.environment,
+                seconds,
+                trials.crew.perform,
+                built.folder,
+            )
         except CutuneError:  # A trial that runs alone tells that its region cannot be timed.
             return FailedSettings(0)
 

@@ -299,8 +299,16 @@ class TrialRuns:
         self, started: Run, built: Built, host: Mapping[str, Value], seconds: float
     ) -> MeasuredRun | FailedRun:
         values = {name: plain(value) for name, value in host.items()}
-        how = (self.environment, seconds, self.crew.perform, built.folder)
-        once = partial(self.how.once or measure_run, started, values, self.records.origin, *how)
+        once = partial(
+            self.how.once or measure_run,
+            started,
+            values,
+            self.records.origin,
+            self.environment,
+            seconds=seconds,
+            performed=self.crew.perform,
+            folder=built.folder,
+        )
         ran = once()
         # Someone has ended it, or the system was short of memory: that may have been an accident.
         was_killed = isinstance(ran, FailedRun) and ran.was_killed

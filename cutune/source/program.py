@@ -566,7 +566,7 @@ class SiteKey:
 
     @staticmethod
     def of(source: Source, site: LaunchSite) -> SiteKey:
-        """That of a site of the source or of one of its headers."""
+        """Return the key of a site of the source or of one of its headers."""
         return SiteKey(str(Path(source.path).resolve()), site.id)
 
 

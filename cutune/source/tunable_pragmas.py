@@ -16,17 +16,17 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import dropwhile, takewhile
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Span
 from cutune.source.program import HostTunable, Region, TunableConstant
-from cutune.source.syntax.directives import CLOSER, Directive, Macro, Pragma
+from cutune.source.syntax.directives import OPENERS, Directive, Macro, Pragma
 from cutune.source.syntax.parse import SourceFunction, Syntax, template_closers
 from cutune.source.syntax.tokens import begin_of, word_set
 from cutune.source.unit.integers import integer_type
@@ -173,7 +173,7 @@ class _RepeatedRegion:
             is_type = one.kind == "IDENTIFIER" and one.text not in _NO_TYPE
             if (is_type or one.text in _TYPE_ENDS) and other.kind == "IDENTIFIER":
                 return True
-            index = max(index, self._partner(index) if one.text in CLOSER else index) + 1
+            index = max(index, self._partner(index) if one.text in OPENERS else index) + 1
         return False
 
     # ---- tokens
@@ -190,7 +190,7 @@ class _RepeatedRegion:
             first = before
         last = place
         while self._text(last) not in _STATEMENT_ENDS:
-            is_open = self._text(last) in CLOSER and self._partner(last) >= 0
+            is_open = self._text(last) in OPENERS and self._partner(last) >= 0
             last = (self._partner(last) if is_open else last) + 1
         return first, last
 
@@ -241,41 +241,67 @@ class Tunables:
 
 def tunables_of(files: Sequence[Syntax]) -> Tunables:
     """All parameters and regions, numbered from 1; later tunables may depend on earlier ones."""
-    tunables: list[HostTunable] = []
-    constants: list[TunableConstant] = []
-    regions: list[Region] = []
-    diagnostics: list[Diagnostic] = []
+    found, diagnostics = _Declared(files), list[Diagnostic]()
     for syntax in files:
-        begins: list[tuple[_PragmaReader, bool]] = []
-        for reader in (_PragmaReader(syntax, pragma) for pragma in syntax.pragmas):
+        open_regions: list[_BeginOfRegion] = []
+        for pragma in syntax.pragmas:
             try:
-                said = read_annotation(reader.pragma.text)
-                if isinstance(said, TuneAnnotation):
-                    known = {one.name for one in (*tunables, *constants)}
-                    if twice := next((name for name in said.choices if name in known), None):
-                        raise reader.error(Code.TUNED_TWICE, name=twice)
-                    if reader.is_for_constants(said):
-                        constants += [reader.constant(files, said, name) for name in said.choices]
-                    else:
-                        tunables += reader.tunables(said, tunables, constants)
-                elif isinstance(said, RegionAnnotation):
-                    reader.check_statement_place()
-                    if said.is_begin:
-                        begins.append((reader, said.is_repeated))
-                        continue
-                    begin, is_repeated = reader.begin_of(begins)
-                    # It is timed in any case, also where it cannot repeat.
-                    spans = begin.pragma.token.span, reader.pragma.token.span
-                    regions.append(Region(len(regions) + 1, syntax.source, *spans))
-                    if is_repeated:
-                        regions[-1] = reader.repeated(regions[-1], begin, tunables)
+                found.add(_PragmaReader(syntax, pragma), open_regions)
             except AnnotationError:
                 continue  # reported where annotations of kernels are read
             except CutuneError as error:
                 diagnostics.append(error.diagnostic)
-        for begin, _ in begins:
+        for begin, _ in open_regions:
             diagnostics.append(begin.error(Code.UNPAIRED_REGION, other="end").diagnostic)
-    return Tunables(tuple(tunables), tuple(constants), tuple(regions), tuple(diagnostics))
+    parameters = tuple(found.tunables), tuple(found.constants)
+    return Tunables(*parameters, tuple(found.regions), tuple(diagnostics))
+
+
+class _BeginOfRegion(NamedTuple):
+    """The pragma that begins a region, and whether the region may repeat."""
+
+    pragma: _PragmaReader
+    may_repeat: bool
+
+
+@dataclass
+class _Declared:
+    """What the pragmas of some files have declared so far."""
+
+    files: Sequence[Syntax]
+    tunables: list[HostTunable] = field(default_factory=list)
+    constants: list[TunableConstant] = field(default_factory=list)
+    regions: list[Region] = field(default_factory=list)
+
+    def add(self, reader: _PragmaReader, open_regions: list[_BeginOfRegion]) -> None:
+        """Add what a pragma declares. Raises AnnotationError, and CutuneError as the reader."""
+        match read_annotation(reader.pragma.text):
+            case TuneAnnotation() as said:
+                self._add_parameters(reader, said)
+            case RegionAnnotation(is_begin, is_repeated):
+                reader.check_statement_place()
+                if is_begin:
+                    open_regions.append(_BeginOfRegion(reader, is_repeated))
+                else:
+                    self._add_region(reader, *reader.begin_of(open_regions))
+
+    def _add_parameters(self, reader: _PragmaReader, said: TuneAnnotation) -> None:
+        known = {one.name for one in (*self.tunables, *self.constants)}
+        if twice := next((name for name in said.choices if name in known), None):
+            raise reader.error(Code.TUNED_TWICE, name=twice)
+        if reader.is_for_constants(said):
+            found = [reader.constant(self.files, said, name) for name in said.choices]
+            self.constants += found
+        else:
+            self.tunables += reader.tunables(said, self.tunables, self.constants)
+
+    def _add_region(self, end: _PragmaReader, begin: _PragmaReader, is_repeated: bool) -> None:
+        source, number = end.syntax.source, len(self.regions) + 1
+        # It is timed in any case, also where it cannot repeat.
+        region = Region(number, source, begin.pragma.token.span, end.pragma.token.span)
+        self.regions.append(region)
+        if is_repeated:
+            self.regions[-1] = end.repeated(region, begin, self.tunables)
 
 
 @dataclass(frozen=True)
@@ -309,10 +335,17 @@ class _PragmaReader:
             limits = {"most": MOST_VALUES, "kind": "values"}
             raise self.error(Code.BAD_CHOICES, name=name, **limits) from None
         guards = (d.rest.split()[:1] for d in self._directives_behind if d.name == "ifndef")
-        place = self.syntax.source, value, self.pragma.token.span
         is_macro = macro is not None
-        is_guarded = is_macro and [name] in guards
-        return TunableConstant(parameter, said.data, *place, said.where, is_macro, is_guarded)
+        return TunableConstant(
+            parameter,
+            said.data,
+            self.syntax.source,
+            value,
+            self.pragma.token.span,
+            said.where,
+            is_macro=is_macro,
+            is_guarded=is_macro and [name] in guards,
+        )
 
     @cached_property
     def _directives_behind(self) -> list[Directive]:
@@ -347,14 +380,15 @@ class _PragmaReader:
 
     # ---- regions
 
-    def begin_of(self, begins: list[tuple[_PragmaReader, bool]]) -> tuple[_PragmaReader, bool]:
-        """Take the begin of the region that ends here off the list; may the region repeat?"""
-        if not begins:
+    def begin_of(self, open_regions: list[_BeginOfRegion]) -> _BeginOfRegion:
+        """Take the begin of the region that ends here off the list."""
+        if not open_regions:
             raise self.error(Code.UNPAIRED_REGION, other="begin")
-        begin, is_repeated = begins.pop()
-        if begins or len({self.syntax.innermost(o.pragma.index) for o in (begin, self)}) > 1:
+        begin = open_regions.pop()
+        places = (begin.pragma.pragma.index, self.pragma.index)
+        if open_regions or len({*map(self.syntax.innermost, places)}) > 1:
             raise self.error(Code.REGION_ACROSS_BLOCKS)
-        return begin, is_repeated
+        return begin
 
     def repeated(
         self, region: Region, begin: _PragmaReader, earlier: Sequence[HostTunable]
@@ -404,12 +438,19 @@ class _PragmaReader:
         written = [self._as_written(name) for name in said.data]
         data = tuple(name for name in written if name not in names)
         given = tuple(name for name in written if name in names)
-        source, pragma, found = self.syntax.source, self.pragma.token.span, []
-        for name, values in said.choices.items():
-            parameter, value = self._parameter(name, values), self._value(name)
-            about = parameter, data, source, value, pragma, said.where
-            found.append(HostTunable(*about, group, given))
-        return found
+        return [
+            HostTunable(
+                self._parameter(name, values),
+                data,
+                self.syntax.source,
+                self._value(name),
+                self.pragma.token.span,
+                said.where,
+                group=group,
+                given=given,
+            )
+            for name, values in said.choices.items()
+        ]
 
     def _parameter(self, name: str, values: Values) -> Parameter:
         try:
@@ -454,7 +495,7 @@ class _PragmaReader:
             closer = closers.get(index, index)
             if closer < statement and tokens[closer + 1].text in ("(", "::", "{"):
                 index = closer
-            index = partner[index] + 1 if tokens[index].text in CLOSER else index + 1
+            index = partner[index] + 1 if tokens[index].text in OPENERS else index + 1
         return index - 1
 
     def _check_type(self, name: str, index: int) -> None:

@@ -192,7 +192,9 @@ def test_a_search_compares_the_best_at_all_sizes(
     program: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, start: str
 ) -> None:
     """What is predicted here is what is timed: then what the model says comes first."""
-    monkeypatch.setattr(predicted_start, "_predicted", lambda _, __, *asked: measure_run(*asked))
+    monkeypatch.setattr(
+        predicted_start, "_predicted", lambda _, __, *asked, **how: measure_run(*asked, **how)
+    )
     sweep = ["collect", str(program), "--tunables", "--on", "gpu", "--repetitions", "1", *ASKED]
     run = ["--run", "{program} {n}", "--vary", "n=100,1000", "--search", "3"]
     assert main([*sweep, *run, "--start", start]) == 0

@@ -114,10 +114,10 @@ def test_a_contest_that_is_stopped_goes_on(
     """Ctrl-C in the third run."""
     measure_run, left = regions.measure_run, iter([False, False, True])
 
-    def interrupted(*asked: Any) -> MeasuredRun | FailedRun:
+    def interrupted(*asked: Any, **how: Any) -> MeasuredRun | FailedRun:
         if next(left, False):
             raise KeyboardInterrupt
-        return measure_run(*asked)
+        return measure_run(*asked, **how)
 
     monkeypatch.setattr(counted, "measure_run", interrupted)
     asked = ("-a", "cutune", "--search", "3", "--searches", "1", "--json", "--tune", "WPT=1")

@@ -255,11 +255,11 @@ def test_what_was_tried_before_an_interruption_is_kept(
     monkeypatch.setattr(Builds, "_built", lambda self, values: Built(timed))
     calls: list[object] = []
 
-    def interrupted(*asked: Any) -> object:
+    def interrupted(*asked: Any, **how: Any) -> object:
         calls.append(asked)
         if len(calls) in (3, 4):
             raise KeyboardInterrupt
-        return measure_run(*asked)
+        return measure_run(*asked, **how)
 
     monkeypatch.setattr(trial_runs, "measure_run", interrupted)
     sweep = ["collect", str(program), "--tunables", "--on", "gpu", "--repetitions", "1", "-q"]

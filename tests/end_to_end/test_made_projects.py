@@ -94,12 +94,12 @@ def on_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """The emulated device as a GPU with times that follow from the values."""
     measure_run = regions.measure_run
 
-    def timed(*asked: Any) -> MeasuredRun | FailedRun:
-        found = measure_run(*asked)
+    def timed(*asked: Any, **how: Any) -> MeasuredRun | FailedRun:
+        found = measure_run(*asked, **how)
         if not isinstance(found, MeasuredRun):
             return found
         # What is known of compiled values stands in the name of the folder.
-        copy = str(asked[-1])
+        copy = str(how["folder"])
         slow = ("WPT-1" in copy) * 4.0 + ("UNUSED" in copy) * 1.0
         return replace(
             found,

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cutune.check.evaluate import sizes_of
@@ -91,22 +91,33 @@ def _launch(
         if model.kernel.name == site.kernel and may_launch(program, site, model.kernel.entry)
     ]
     known = [facts for _, facts in own if facts is not None]
-    question = next((question_of(model) for model, facts in own if facts is None), "")
-    reason = code = text = pragma = ""
+    place = LaunchFacts(
+        kernel=shown(site.callee),
+        file=site.source.path,
+        line=line,
+        standing=Standing.REFUSED,
+        reason=shown(site.reason),
+        code=site.code.number if site.code is not None else "",
+        lines=excerpt(site.source, site.span, AROUND),
+        models=tuple(one.key for one in known),
+        question=next((question_of(model) for model, facts in own if facts is None), ""),
+    )
     if site.verdict is Verdict.REFUSED:
-        standing, reason = Standing.REFUSED, shown(site.reason)
-        code = site.code.number if site.code is not None else ""
-        if remedy := remedies.get((site.kernel, line)):
-            text, pragma = shown(remedy.text), shown(remedy.pragma or "")
-    else:
-        gains = any(one.standing is Standing.GAINS for one in known)
-        standing = Standing.GAINS if gains else Standing.GOOD if known else Standing.UNMODELLED
-        question = question or ("" if known else NOT_YET)
-        if kernel := program.kernel(site.kernel):
-            reason = f"its block may change in {' and '.join(kernel.pure_dimensions)}"
-    lines, keys = excerpt(site.source, site.span, AROUND), tuple(one.key for one in known)
-    place = shown(site.callee), site.source.path, line
-    return LaunchFacts(*place, standing, reason, code, lines, text, pragma, keys, question)
+        remedy = remedies.get((site.kernel, line))
+        if remedy is None:
+            return place
+        return replace(place, remedy=shown(remedy.text), pragma=shown(remedy.pragma or ""))
+    kernel = program.kernel(site.kernel)
+    dimensions = " and ".join(kernel.pure_dimensions) if kernel is not None else ""
+    gains = any(one.standing is Standing.GAINS for one in known)
+    standing = Standing.GAINS if gains else Standing.GOOD if known else Standing.UNMODELLED
+    return replace(
+        place,
+        standing=standing,
+        reason=f"its block may change in {dimensions}" if kernel is not None else "",
+        code="",
+        question=place.question or ("" if known else NOT_YET),
+    )
 
 
 def definition(program: Program, name: str) -> tuple[str, int, tuple[CodeLine, ...]]:
@@ -261,7 +272,7 @@ def kernel_facts(
 
 
 def at_sizes(
-    model: FittedModel, device: DeviceProfile, sizes: Mapping[str, int], every: int | None = None
+    model: FittedModel, device: DeviceProfile, sizes: Mapping[str, int], every: int | None
 ) -> AtSizes:
     """A kernel at one question of `select`. Raises CT511, CT512, CT515."""
     label = _label(sizes, *([str(every)] if every is not None else []))
@@ -316,7 +327,7 @@ class _Choosers:
         }
 
     def answers(self, questions: Iterable[SizeQuestion]) -> Iterator[AtSizes]:
-        """Those that have an answer: no size is missing, and a launch is possible."""
+        """Answer questions; not those for which a size is missing, or no launch is possible."""
         for asked in questions:
             with suppress(CutuneError):
                 yield self.at(asked)

@@ -249,7 +249,7 @@ def report_of(
     sizes: Sequence[int] | None = None,
     made: datetime | None = None,
 ) -> PageFacts:
-    """The whole report.
+    """All that the page says.
 
     Args:
         sizes: what all data parameters are set to, besides the sizes of timed launches.

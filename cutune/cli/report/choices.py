@@ -167,23 +167,7 @@ def _print_ranked(console: Console, configuration: ConfigurationChoice) -> None:
     shown = [*ranked[:SHOWN], *(p for p in ranked[SHOWN:] if _mark(*p, configuration))]
     if (own := configuration.plain.own_launch) is not None:
         shown.append(("", own))
-    variants = [["variant", *(name or PLAIN for name, _ in shown)]]
-    is_timed = any(p.measured_us is not None for _, p in shown)
-    ranks = [str(ranked.index(one) + 1) if one in ranked else "" for one in shown]
-    columns = [
-        *([["rank", *ranks]] if is_timed else []),
-        *(variants if configuration.of_variants or configuration.others else ()),
-        ["block", *(shape(p.block) + _mark(name, p, configuration) for name, p in shown)],
-        ["grid", *(shape(p.grid) for _, p in shown)],
-        ["predicted", *(f"{1000 * p.predicted_ms:.4g}" for _, p in shown)],
-        *([["measured", *map(_measured_cell, shown)]] if is_timed else []),
-    ]
-    largest = {
-        term: max(p.terms_us[term] / (1000 * p.predicted_ms) for _, p in shown)
-        for term in shown[0][1].terms_us
-    }
-    # Terms that are 1 % of one of the predictions, the largest first.
-    terms = sorted((t for t, s in largest.items() if s >= 0.01), key=lambda t: -largest[t])
+    columns, terms = _ranked_columns(shown, configuration), _large_terms(p for _, p in shown)
     named = [[name, *(f"{p.terms_us[name]:.3g}" for _, p in shown)] for name in terms]
     table = table_within(console, columns, named)
     console.print(table)
@@ -194,9 +178,35 @@ def _print_ranked(console: Console, configuration: ConfigurationChoice) -> None:
     console.print(f"microseconds{behind}")
 
 
-def _measured_cell(shown: tuple[str, PredictedBlock]) -> str:
-    us = shown[1].measured_us
-    return "" if us is None else f"{us:.4g}"
+def _ranked_columns(
+    shown: Sequence[tuple[str, PredictedBlock]], configuration: ConfigurationChoice
+) -> list[list[str]]:
+    """Columns with their heads: what each configuration is, and its times."""
+    ranked = configuration.ranked
+    columns = [
+        ["block", *(shape(p.block) + _mark(name, p, configuration) for name, p in shown)],
+        ["grid", *(shape(p.grid) for _, p in shown)],
+        ["predicted", *(f"{1000 * p.predicted_ms:.4g}" for _, p in shown)],
+    ]
+    if configuration.of_variants or configuration.others:
+        columns.insert(0, ["variant", *(name or PLAIN for name, _ in shown)])
+    measured = [p.measured_us for _, p in shown]
+    if any(us is not None for us in measured):
+        ranks = (str(ranked.index(one) + 1) if one in ranked else "" for one in shown)
+        columns.insert(0, ["rank", *ranks])
+        columns.append(["measured", *("" if us is None else f"{us:.4g}" for us in measured)])
+    return columns
+
+
+def _large_terms(predictions: Iterable[PredictedBlock]) -> list[str]:
+    """Terms that are 1 % of one of the predictions, the largest first."""
+    shown = list(predictions)
+    largest = {
+        term: max(one.terms_us[term] / (1000 * one.predicted_ms) for one in shown)
+        for term in shown[0].terms_us
+    }
+    large = (term for term, share in largest.items() if share >= 0.01)
+    return sorted(large, key=lambda term: -largest[term])
 
 
 def _mark(variant: str, prediction: PredictedBlock, configuration: ConfigurationChoice) -> str:
@@ -306,7 +316,7 @@ def choice_table(
             chooser = VariantChooser(model, device, performance, any_threads=True)
         except CutuneError:
             continue  # nothing that the device can launch
-        fixed = measured_only_at(model)
+        fixed, entry = measured_only_at(model), model.kernel.entry
         # What is known at one value stays there, unless another was asked for.
         held = usually_held(model.kernel) | ({} if sizes else fixed)
         rows = _choice_rows(name, model, chooser, _usual(model, sizes, held))
@@ -314,18 +324,24 @@ def choice_table(
             choices.questions.append(f"{name}: {_OTHERS}: {question_of(model)}")
         # Without a ranking the counts do not hold at that size.
         if not rows or (sizes is None and not any(made.chosen.ranked for _, made in rows)):
-            of_runs = ((_named(of_run) or _AS_RUN, of_run, None) for of_run in sizes_as_run(model))
-            rows = _choice_rows(name, model, chooser, of_runs) or rows
+            rows = _choice_rows(name, model, chooser, _as_run(model)) or rows
         if fixed:
-            choices.fixed[model.kernel.entry] = fixed
+            choices.fixed[entry] = fixed
             choices.questions.append(closing_line(name, fixed, plan))
         choices.rows.extend(row for row, _ in rows)
-        if idle := next((made.plain.idle for _, made in reversed(rows) if made.plain.idle), ""):
-            choices.idle[model.kernel.entry] = idle
-        if rows and all(_is_own(made) for _, made in rows):
-            known = [bool(made.chosen.ranked) for _, made in rows]
-            choices.kept[model.kernel.entry] = _why_kept(model, known)
+        all_made = [made for _, made in rows]
+        if idle := next((made.plain.idle for made in reversed(all_made) if made.plain.idle), ""):
+            choices.idle[entry] = idle
+        if all_made and all(map(_is_own, all_made)):
+            known = [bool(made.chosen.ranked) for made in all_made]
+            choices.kept[entry] = _why_kept(model, known)
     return choices
+
+
+def _as_run(model: FittedModel) -> Iterator[_Asked]:
+    """Questions at the sizes of the runs."""
+    for sizes in sizes_as_run(model):
+        yield _named(sizes) or _AS_RUN, sizes, None
 
 
 def _why_kept(model: FittedModel, known: Sequence[bool]) -> str:
@@ -396,18 +412,25 @@ def _choice_rows(
         # Without an answer its thread space has to be named.
         with suppress(CutuneError):
             made = chooser.choose(sizes, every)
-            choice, tiles = made.chosen, tiles_of(model)
-            gain = None if made.gain is None else round(made.gain, 2)
-            is_written = made.variant.startswith(BLOCK_OF)
-            variant = tile_text("" if is_written else made.variant) if tiles else made.variant
-            chosen = configuration_text(choice.block, variant)
-            # A kernel with tiles keeps its block, so that its one block is compared with theirs.
-            most = 1 + len(tiles) if tiles else len(choice.ranked)
-            near = near_best([p for _, p in made.ranked]) if tiles else choice.within_band
-            within = f"{near} of {most}" if choice.ranked else "-"
-            row = ChoiceRow(name, text, shape(model.kernel.original), chosen, gain, within)
-            rows.append((row, made))
+            rows.append((_choice_row(name, text, model, made), made))
     return rows
+
+
+def _choice_row(name: str, size: str, model: FittedModel, made: ConfigurationChoice) -> ChoiceRow:
+    choice, variant, tiles = made.chosen, made.variant, tiles_of(model)
+    near, most = choice.within_band, len(choice.ranked)
+    if tiles:
+        variant = tile_text("" if variant.startswith(BLOCK_OF) else variant)
+        # It keeps its block, so that its one block is compared with those of its tiles.
+        near, most = near_best([p for _, p in made.ranked]), 1 + len(tiles)
+    return ChoiceRow(
+        name,
+        size,
+        own_block=shape(model.kernel.original),
+        choice=configuration_text(choice.block, variant),
+        speed_up=None if made.gain is None else round(made.gain, 2),
+        within_2_percent=f"{near} of {most}" if choice.ranked else "-",
+    )
 
 
 def tuning_shown(
@@ -415,10 +438,12 @@ def tuning_shown(
     models: Sequence[FittedModel],
     said: Sequence[Diagnostic],
     device: DeviceProfile,
-    *asked: Any,
+    sizes: Sequence[int] | None = None,
+    performance: str = DEFAULT,
+    plan: RunPlan | None = None,
 ) -> Shown:
-    """What `tune` shows of launches. `asked`: further arguments of `choice_table`."""
-    choices = choice_table(models, device, *asked)
+    """What `tune` shows of launches. `sizes`, `performance`, `plan`: see `choice_table`."""
+    choices = choice_table(models, device, sizes, performance, plan)
     launches = outcomes(seen, models, choices, said, device.sm_count)
     asking = suggesting(seen)
     return Shown(device.name, choices.rows, choices.questions, launches, [], helping=asking)
@@ -449,38 +474,55 @@ def _outcome(
     said: Sequence[Diagnostic],
     multiprocessors: int,
 ) -> LaunchRow:
-    outcome, why, code, kept = TuningOutcome.TUNED, "", "", choices.kept
-    fixed = dict.fromkeys(beyond(choices.fixed[one]) for one in entries if one in choices.fixed)
-    if not launch.is_tunable:
-        outcome, why, code = TuningOutcome.REFUSED, launch.reason, launch.code
-    elif not entries:
-        last = _last_about(launch, said)
-        outcome, why = TuningOutcome.NOT_MODELLED, "no measurement of it"
-        if last is not None:
-            why, code = last.message.splitlines()[0], last.code.number
-    elif fixed:
-        # At other values of that size its own block stays, whichever would be better.
-        is_kept = all(entry in kept for entry in entries)
-        outcome = TuningOutcome.NOT_MODELLED if is_kept else outcome
-        why = "; ".join(fixed if is_kept else (f"not modelled {where}" for where in fixed))
-    elif all(entry in kept for entry in entries):
-        outcome, why = TuningOutcome.KEPT, "; ".join(dict.fromkeys(kept[one] for one in entries))
-    idle = [choices.idle[one] for one in entries if one in choices.idle]
-    if idle:
+    fixed = {beyond(choices.fixed[one]): None for one in entries if one in choices.fixed}
+    outcome, why, code = _result(launch, entries, choices.kept, said, [*fixed])
+    if idle := next((choices.idle[one] for one in entries if one in choices.idle), ""):
         # No block is as good as any where most of the GPU has nothing to do.
-        few = idle[0].removesuffix(MORE_BLOCKS) + (UNROLLED if launch.blocks else MORE_BLOCKS)
+        few = idle.removesuffix(MORE_BLOCKS) + (UNROLLED if launch.blocks else MORE_BLOCKS)
         why = f"{few}; {why}" if fixed else few
         code = Code.FEW_BLOCKS.number
-    why = why.removeprefix(f"kernel '{launch.kernel}' ")
     is_told = code == Code.FEW_BLOCKS.number or outcome is TuningOutcome.TUNED
     # As one would type it from the current folder.
     path = Path(launch.file)
-    file = str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else launch.file
-    remark = "" if is_told else idle_text(launch.blocks, multiprocessors, remedy=UNROLLED)
-    is_helped = launch.helped is not None
     return LaunchRow(
-        file, launch.line, launch.kernel, outcome, why, code or None, remark, is_helped
+        str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else launch.file,
+        launch.line,
+        launch.kernel,
+        outcome,
+        reason=why.removeprefix(f"kernel '{launch.kernel}' "),
+        code=code or None,
+        remark="" if is_told else idle_text(launch.blocks, multiprocessors, remedy=UNROLLED),
+        is_helped=launch.helped is not None,
     )
+
+
+def _result(
+    launch: SeenLaunch,
+    entries: Sequence[str],
+    kept: Mapping[str, str],
+    said: Sequence[Diagnostic],
+    fixed: Sequence[str],
+) -> tuple[TuningOutcome, str, str]:
+    """The outcome, why, and the code of a message or nothing.
+
+    `kept`: why kernels keep their own block. `fixed`: beyond which sizes they are not modelled.
+    """
+    if not launch.is_tunable:
+        return TuningOutcome.REFUSED, launch.reason, launch.code
+    if not entries:
+        last = _last_about(launch, said)
+        if last is None:
+            return TuningOutcome.NOT_MODELLED, "no measurement of it", ""
+        return TuningOutcome.NOT_MODELLED, last.message.splitlines()[0], last.code.number
+    is_kept = all(entry in kept for entry in entries)
+    if fixed and is_kept:
+        # At other values of that size its own block stays, whichever would be better.
+        return TuningOutcome.NOT_MODELLED, "; ".join(fixed), ""
+    if fixed:
+        return TuningOutcome.TUNED, "; ".join(f"not modelled {where}" for where in fixed), ""
+    if is_kept:
+        return TuningOutcome.KEPT, "; ".join(dict.fromkeys(kept[one] for one in entries)), ""
+    return TuningOutcome.TUNED, "", ""
 
 
 def _last_about(launch: SeenLaunch, said: Sequence[Diagnostic]) -> Diagnostic | None:

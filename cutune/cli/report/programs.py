@@ -187,26 +187,42 @@ def print_programs(
                 console.print(row_or_remark)
         elif rows:
             say("\n".join([program.source.path, *aligned([_COLUMNS, *rows])]), soft_wrap=True)
-        for kernel in program.kernels:
-            if names := ", ".join(one.name for one in kernel.variants):
-                say(f"{kernel.name}: variant {names}", soft_wrap=not console.is_terminal)
-            for _, why in kernel.variant_reasons:
-                said = f"{kernel.name} {why.message} [{why.code.number}]"
-                say(said, soft_wrap=not console.is_terminal)
-        for host in program.tunables:
-            place, by = place_of(program, host, host.value, "line "), (*host.data, *host.given)
-            say(f"tunable {host.name} ({place}): {listed(host.choices)}; by {', '.join(by)}")
-        for region in program.regions:
-            if region.may_repeat:
-                say(f"region ({place_of(program, region, region.begin, 'line ')}): may repeat")
+        for line in _variant_lines(program):
+            say(line, soft_wrap=not console.is_terminal)
+        for line in _parameter_lines(program):
+            say(line)
         if rows or program.tunables:
             console.print()
-    launches = [site for program in programs for site in program.launches]
-    tunable = sum(site.verdict is Verdict.TUNABLE for site in launches)
-    without_model = sum(bool(why_unmodelled(p, site)) for p in programs for site in p.launches)
+    console.print(_counted(programs), highlight=False)
+
+
+def _variant_lines(program: Program) -> Iterator[str]:
+    """The variants of each kernel, and why it lacks others."""
+    for kernel in program.kernels:
+        if names := ", ".join(one.name for one in kernel.variants):
+            yield f"{kernel.name}: variant {names}"
+        for _, why in kernel.variant_reasons:
+            yield f"{kernel.name} {why.message} [{why.code.number}]"
+
+
+def _parameter_lines(program: Program) -> Iterator[str]:
+    """The integers of the host that may be chosen, and the regions that may repeat."""
+    for host in program.tunables:
+        place, by = place_of(program, host, host.value, "line "), (*host.data, *host.given)
+        yield f"tunable {host.name} ({place}): {listed(host.choices)}; by {', '.join(by)}"
+    for region in program.regions:
+        if region.may_repeat:
+            yield f"region ({place_of(program, region, region.begin, 'line ')}): may repeat"
+
+
+def _counted(programs: Sequence[Program]) -> str:
+    """`12 launches, 7 tunable, 1 of them not modelled`."""
+    launches = [(program, site) for program in programs for site in program.launches]
+    tunable = sum(site.verdict is Verdict.TUNABLE for _, site in launches)
+    without_model = sum(bool(why_unmodelled(program, site)) for program, site in launches)
     unmodelled = f", {without_model} of them not modelled" if without_model else ""
     noun = "launch" if len(launches) == 1 else "launches"
-    console.print(f"{len(launches)} {noun}, {tunable} tunable{unmodelled}", highlight=False)
+    return f"{len(launches)} {noun}, {tunable} tunable{unmodelled}"
 
 
 def place_of(program: Program, placed: Placed, span: Span, word: str = "") -> str:

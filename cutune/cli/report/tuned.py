@@ -100,12 +100,16 @@ class Shown:
     @staticmethod
     def joined(parts: Sequence[Shown], written: list[str], built: str) -> Shown:
         """All that is shown of the texts of a script, as one."""
-        choices = [row for part in parts for row in part.choices]
-        questions = [question for part in parts for question in part.questions]
-        launches = [row for part in parts for row in part.launches]
-        helping = list(dict.fromkeys(command for part in parts for command in part.helping))
-        about = choices, questions, launches, written, built, helping
-        return Shown(parts[0].device, *about, is_tried=False)
+        return Shown(
+            parts[0].device,
+            choices=[row for part in parts for row in part.choices],
+            questions=[question for part in parts for question in part.questions],
+            launches=[row for part in parts for row in part.launches],
+            written=written,
+            built=built,
+            helping=list(dict.fromkeys(command for part in parts for command in part.helping)),
+            is_tried=False,
+        )
 
     def show(self, as_json: bool = False) -> None:
         if as_json:

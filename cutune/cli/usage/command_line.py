@@ -149,17 +149,23 @@ class _Reader:
     def _read_option(self, rest: Sequence[str]) -> int:
         """Take an option and its values; return how many words that were."""
         spelling, action, value = self._own(rest[0])
-        if action is not None:
-            values = self._values(action, rest[1:]) if value is None else []
-            known = [str(choice) for choice in action.choices or ()]
-            for one in values if value is None else [value]:
-                if known and one not in known:
-                    code, names = Code.UNKNOWN_VALUE, known_names(one, known)
-                    self._parser.fail(Diagnostic.at(code, name=one, option=spelling, known=names))
-            joined = f"{spelling}={values[0]}" if values and values[0].startswith("-") else None
-            taken = [joined] if joined else [spelling, *values]
-            self._options += taken if value is None else [f"{spelling}={value}"]
-            return 1 + len(values)
+        if action is None:
+            return self._read_option_of_nvcc(rest)
+        values = self._values(action, rest[1:]) if value is None else [value]
+        known = [str(choice) for choice in action.choices or ()]
+        for one in values:
+            if known and one not in known:
+                code, names = Code.UNKNOWN_VALUE, known_names(one, known)
+                self._parser.fail(Diagnostic.at(code, name=one, option=spelling, known=names))
+        if value is not None:
+            self._options.append(f"{spelling}={value}")
+            return 1
+        # A value that looks like an option is joined to its own.
+        is_joined = bool(values) and values[0].startswith("-")
+        self._options += [f"{spelling}={values[0]}"] if is_joined else [spelling, *values]
+        return 1 + len(values)
+
+    def _read_option_of_nvcc(self, rest: Sequence[str]) -> int:
         if not self._compiles:
             self._refuse(rest[0])
         command = Command.parse(rest[:2])

@@ -77,28 +77,37 @@ class _Table:
         return Results(tuple(results), kernel)
 
     def _result(self, cells: Mapping[str, str], sizes: Sequence[str], line: int) -> Result:
-        status = cells.get(STATUS, "")
-        text = cells[self.meaning.time]
-        if status and status not in [one.value for one in Status]:
-            raise self._wrong(f"`{status}` is no status", line)
-        ended = Status(status) if status else Status.OK if text else Status.RUNTIME
-        others = {*COLUMNS, self.meaning.time, *sizes}
-        values = {n: c for n, c in cells.items() if n not in others and c}
+        text, seconds = cells[self.meaning.time], cells.get("seconds", "")
+        status = self._status(cells.get(STATUS, ""), text, line)
         time = self._number(text, line) if text else None
-        if time is None and ended is Status.OK:
+        if time is None and status is Status.OK:
             raise self._wrong("it is ok, and has no time", line)
-        seconds = cells.get("seconds", "")
         try:
             code = typed(Symbol, cells.get("code", ""))
         except ValueError:
             raise self._wrong("its code is no hash", line) from None
-        configuration = {name: self._setting(cell, line) for name, cell in values.items()}
-        named = {name: self._setting(cells[name], line) for name in sizes}
-        times = tuple(self._number(one, line) for one in cells.get("times", "").split())
-        took = self._number(seconds, line) if seconds else None
-        timed, device = time if ended is Status.OK else None, cells.get(DEVICE, "")
-        told = cells.get("reason", ""), code, took, cells.get("timestamp", "")
-        return Result(configuration, named, ended, timed, times, device, *told)
+        others = {*COLUMNS, self.meaning.time, *sizes}
+        values = {name: cell for name, cell in cells.items() if name not in others and cell}
+        return Result(
+            configuration={name: self._setting(cell, line) for name, cell in values.items()},
+            sizes={name: self._setting(cells[name], line) for name in sizes},
+            status=status,
+            milliseconds=time if status is Status.OK else None,
+            times=tuple(self._number(one, line) for one in cells.get("times", "").split()),
+            device=cells.get(DEVICE, ""),
+            reason=cells.get("reason", ""),
+            code=code,
+            seconds=self._number(seconds, line) if seconds else None,
+            timestamp=cells.get("timestamp", ""),
+        )
+
+    def _status(self, word: str, time: str, line: int) -> Status:
+        """The status that a row names; without one, what has no time has failed."""
+        if not word:
+            return Status.OK if time else Status.RUNTIME
+        if word not in [one.value for one in Status]:
+            raise self._wrong(f"`{word}` is no status", line)
+        return Status(word)
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
         try:

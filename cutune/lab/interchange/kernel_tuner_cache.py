@@ -130,16 +130,25 @@ def _result(
             status = Status.RUNTIME
     phases = {name: data.get(f"{name}_time") for name in PHASES}
     members = {*head.tune_params_keys, *asdict(record), _TIME, *(f"{n}_time" for n in PHASES)}
-    further = {
-        name: Metric(float(value))
-        for name, value in data.items()
-        if name not in members and isinstance(value, (int, float)) and not isinstance(value, bool)
-    }
-    timed = time if status is Status.OK else None
-    when = "" if record.timestamp == _NEVER else record.timestamp
-    about = timed, record.times, head.device_name, record.reason, record.code, record.seconds, when
-    took = {n: float(v) for n, v in phases.items() if isinstance(v, (int, float)) and v}
-    return Result(configuration, sizes, status, *about, took, further)
+    return Result(
+        configuration,
+        sizes,
+        status,
+        milliseconds=time if status is Status.OK else None,
+        times=record.times,
+        device=head.device_name,
+        reason=record.reason,
+        code=record.code,
+        seconds=record.seconds,
+        timestamp="" if record.timestamp == _NEVER else record.timestamp,
+        phases={n: float(v) for n, v in phases.items() if isinstance(v, (int, float)) and v},
+        measurements=_metrics({n: value for n, value in data.items() if n not in members}),
+    )
+
+
+def _metrics(members: Mapping[str, object]) -> dict[str, Metric]:
+    numbers = {n: value for n, value in members.items() if isinstance(value, (int, float))}
+    return {n: Metric(float(v)) for n, v in numbers.items() if not isinstance(v, bool)}
 
 
 def write(results: Results) -> str:

@@ -123,10 +123,21 @@ def _result(entry: _Entry) -> Result:
     }
     # What is correct and has no time says nothing about speed.
     ended = status if time is not None or status is not Status.OK else Status.RUNTIME
-    timed = time if status is Status.OK else None, times, entry.device
-    told = entry.reason, entry.code, entry.seconds, entry.timestamp
-    about = *timed, *told, phases, further, entry.trial
-    return Result(entry.configuration, entry.context, ended, *about)
+    return Result(
+        entry.configuration,
+        entry.context,
+        ended,
+        milliseconds=time if status is Status.OK else None,
+        times=times,
+        device=entry.device,
+        reason=entry.reason,
+        code=entry.code,
+        seconds=entry.seconds,
+        timestamp=entry.timestamp,
+        phases=phases,
+        measurements=further,
+        of_trial=entry.trial,
+    )
 
 
 def write(results: Results) -> str:

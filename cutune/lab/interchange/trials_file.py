@@ -92,17 +92,33 @@ def read(source: Source, _: object, warn: Warn) -> Results:
 
 def _result(begun: _Begin, ended: _End, device: str) -> Result:
     is_converted = begun.how.startswith(CONVERTED)
-    device = begun.how.removeprefix(CONVERTED) if is_converted else device
-    about = begun.origin.path, begun.origin.content, begun.how, ended.final, ended.copied
-    origins = OfTrial(*about, ended.rules, ended.measured, ended.compared)
     times = [one.milliseconds for one in ended.measured if one.milliseconds is not None]
     is_timed = times and len(times) == len(ended.measured) and ended.status == Status.OK.value
-    sizes = {name: read_back(text) for name, text in begun.sizes.items()}
-    timed = sum(times) if is_timed else None
-    took = ended.seconds if ended.seconds or not is_converted else None
-    how = Status(ended.status), timed, ended.times, device, ended.reason, ended.code, took
-    origin = None if is_converted else origins
-    return Result(begun.configuration, sizes, *how, of_trial=origin)
+    return Result(
+        begun.configuration,
+        {name: read_back(text) for name, text in begun.sizes.items()},
+        Status(ended.status),
+        milliseconds=sum(times) if is_timed else None,
+        times=ended.times,
+        device=begun.how.removeprefix(CONVERTED) if is_converted else device,
+        reason=ended.reason,
+        code=ended.code,
+        seconds=ended.seconds if ended.seconds or not is_converted else None,
+        of_trial=None if is_converted else _of_trial(begun, ended),
+    )
+
+
+def _of_trial(begun: _Begin, ended: _End) -> OfTrial:
+    return OfTrial(
+        begun.origin.path,
+        begun.origin.content,
+        begun.how,
+        ended.final,
+        ended.copied,
+        ended.rules,
+        ended.measured,
+        ended.compared,
+    )
 
 
 def write(results: Results) -> str:
@@ -129,7 +145,16 @@ def _entries(one: Result, kernel: str) -> tuple[dict[str, Any], dict[str, Any]]:
         except ValueError as error:
             raise not_held(KIND, str(error)) from None
         measured = (HostMeasurement(origin, device, settings, {}, one.milliseconds),)
-    how = one.status, one.reason, measured, one.times, one.code
-    kept = about.final, about.copied, about.rules, one.seconds or 0.0, about.compared
-    ended = EndedTrial(*how, *kept)
+    ended = EndedTrial(
+        one.status,
+        one.reason,
+        measured,
+        one.times,
+        one.code,
+        is_final=about.final,
+        is_copied=about.copied,
+        rules=about.rules,
+        seconds=one.seconds or 0.0,
+        is_compared=about.compared,
+    )
     return trial.to_json(), trial.ended_json(ended)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from math import inf
 from pathlib import Path
@@ -25,6 +25,7 @@ from cutune.search.measure_parameters import Place, Prepared
 from cutune.search.regions import FailedRun, MeasuredRun, Settings, measure_run
 from cutune.search.techniques.registry import Technique, search
 from cutune.search.techniques.tries import Budget, Rows, Timed, Tries
+from cutune.search.trial_runs import TrialRuns, named
 from cutune.space.annotation import Value
 from cutune.space.space import Configuration
 
@@ -91,45 +92,59 @@ def contest(
                 done += 1
             contenders.append(Contender(technique.name, tuple(results)))
         run, space = place
-        sizes = ", ".join(f"{name} = {run.values[name]}" for name in ready.trials.vary)
+        sizes = named({name: run.values[name] for name in ready.trials.vary})
         yield LiveContest(sizes, space.size, unit, tuple(contenders))
     progress("searching", 1, 1)
+
+
+@dataclass
+class _Account:
+    """What one search at a size has found, and what it has spent.
+
+    `best`: its cost, after how many configurations it was found, and its values.
+    """
+
+    trials: TrialRuns
+    run: Run
+    seconds: float = 0.0
+    costs: list[float | None] = field(default_factory=list)
+    best: tuple[float, int, dict[str, Value]] | None = None
+
+    def timed(self, configuration: Configuration) -> Timed:
+        ended = self.trials.timed(self.run, configuration)
+        cost = ended.milliseconds(self.trials.program.tunables)
+        # Who asked first for one of two programs of the same code has run it for both.
+        is_counted = ended.has_run or ended.is_copied
+        if is_counted:
+            self.seconds += ended.seconds
+            self.costs.append(cost)
+        if cost is not None and (self.best is None or cost < self.best[0]):
+            self.best = cost, len(self.costs), {**configuration}
+        return Timed(cost, is_counted)
+
+    @property
+    def result(self) -> SearchResult:
+        cost, found_after, values = self.best or (None, 0, None)
+        curve = tuple(_so_far(self.costs))
+        return SearchResult(values, cost, found_after, len(self.costs), self.seconds, curve)
 
 
 def _searched(
     ready: Prepared, place: Place, technique: Technique, budget: Budget, state: int
 ) -> SearchResult:
     (run, space), trials = place, ready.trials
-    spent = 0.0
-    costs: list[float | None] = []
-    #: When it was found, and what.
-    best: tuple[float, int, dict[str, Value]] | None = None
-
-    def timed(configuration: Configuration) -> Timed:
-        nonlocal spent, best
-        ended = trials.timed(run, configuration)
-        cost = ended.milliseconds(trials.program.tunables)
-        # Who asked first for one of two programs of the same code has run it for both.
-        is_counted = ended.has_run or ended.is_copied
-        if is_counted:
-            spent += ended.seconds
-            costs.append(cost)
-        if cost is not None and (best is None or cost < best[0]):
-            best = cost, len(costs), {**configuration}
-        return Timed(cost, is_counted)
-
-    # What is known takes no time now; it counts with what it took.
+    account = _Account(trials, run)
     tries = Tries(
         space,
-        timed,
+        account.timed,
         budget.at(space.size, 0.0, 1),
-        lambda some: trials.expect(run, some),
-        clock=lambda: spent,
+        expected=lambda some: trials.expect(run, some),
+        # What is known takes no time now; it counts with what it took.
+        clock=lambda: account.seconds,
     )
     search(technique, tries, _start(ready, place, state), state)
     trials.forget()
-    cost, found_after, values = best or (None, 0, None)
-    return SearchResult(values, cost, found_after, len(costs), spent, tuple(_so_far(costs)))
+    return account.result
 
 
 def _start(ready: Prepared, place: Place, state: int) -> Rows:
@@ -156,15 +171,15 @@ _LOG = "CUTUNE_LAUNCH_LOG"
 
 
 def counted(
-    run: Run, values: Settings, origin: Origin, environment: Mapping[str, str], *further: Any
+    run: Run, values: Settings, origin: Origin, environment: Mapping[str, str], **how: Any
 ) -> MeasuredRun | FailedRun:
     """Run a program as `measure_run` does, on the emulated device of this machine.
 
-    The count of the whole run stands at its first size.
+    `how`: its further arguments. The count of the whole run stands at its first size.
     """
     with temporary_folder() as folder:
         log = Path(folder) / "launches.jsonl"
-        ran = measure_run(run, values, origin, {**environment, _LOG: str(log)}, *further)
+        ran = measure_run(run, values, origin, {**environment, _LOG: str(log)}, **how)
         if isinstance(ran, FailedRun):
             return ran
         total = float(sum(launch.warp_instructions for launch in read_launches(log)))

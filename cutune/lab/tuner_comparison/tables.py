@@ -20,7 +20,8 @@ from cutune.lab.interchange.results import Result, Results, Setting, Settings
 from cutune.search.compare import KnownTime, RecordedTable
 from cutune.space.annotation import Value
 from cutune.space.parameter import Parameter, ParameterOptions, checked
-from cutune.space.space import Configuration, Space, Table, connected
+from cutune.space.space import Configuration, Space
+from cutune.space.tables import Table, connected
 
 Rows = NDArray[np.int64]
 

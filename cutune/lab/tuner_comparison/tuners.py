@@ -37,7 +37,8 @@ from cutune.search.techniques.registry import (
 )
 from cutune.search.techniques.tries import Rows, SearchEnd, Tries
 from cutune.space.annotation import Value
-from cutune.space.space import Space, Table
+from cutune.space.space import Space
+from cutune.space.tables import Table
 
 #: A tuner that asks so often for what is not allowed, one time after the other, is at its end.
 MOST_REFUSED = 2000
@@ -150,7 +151,7 @@ class _Runner:
 
 def kernel_tuner(strategy: str) -> Run:
     """Return a search by one of its strategies, whose view of the space is made once."""
-    view_of = _once(_space)
+    view_of = _once(_kernel_tuner_space)
 
     def run(tries: Tries, start: Rows, generator: random.Random) -> None:
         from kernel_tuner.interface import Options, strategy_map
@@ -187,7 +188,7 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def _space(space: Space) -> Any:
+def _kernel_tuner_space(space: Space) -> Any:
     from kernel_tuner.searchspace import Searchspace
 
     parameters = space.parameters
@@ -203,8 +204,8 @@ def _space(space: Space) -> Any:
     return Searchspace(values, restrictions, _THREADS)
 
 
-#: Generations without anything to measure.
-_IDLE = 100
+#: So many generations without anything to measure end a search.
+_MOST_IDLE = 100
 
 
 def opentuner(technique: str) -> Run:
@@ -238,7 +239,7 @@ def opentuner(technique: str) -> Run:
             manager = TuningRunManager(interface, args)
             try:
                 idle = 0
-                while idle < _IDLE:
+                while idle < _MOST_IDLE:
                     wanted = manager.get_next_desired_result()
                     idle = idle + 1 if wanted is None else 0
                     if wanted is None:
@@ -256,7 +257,7 @@ def opentuner(technique: str) -> Run:
 
 def pyatf(technique: str) -> Run:
     """Return a search by one of its techniques, whose view of the space is made once."""
-    view_of = _once(_search_space)
+    view_of = _once(_pyatf_space)
 
     def run(tries: Tries, start: Rows, generator: random.Random) -> None:
         before = signal.getsignal(signal.SIGINT)
@@ -288,7 +289,7 @@ def _names(space: Space) -> Mapping[str, str]:
     return {one.name: f"p{i}" for i, one in enumerate(space.parameters)}
 
 
-def _search_space(space: Space) -> Any:
+def _pyatf_space(space: Space) -> Any:
     """Return the space with parameters whose values are numbers of values."""
     from pyatf import TP, Interval
     from pyatf.search_space import SearchSpace
@@ -443,37 +444,56 @@ def contenders(names: Sequence[str], technique: str, warn: Warn) -> list[Techniq
 
     `names`: of tuners beside cutune; none: all.
     """
-    by_name = {plain_name(one.name): one for one in TUNERS}
-    for name in names:
-        if plain_name(name) not in by_name:
-            listed = known_names(name, [one.name for one in TUNERS])
-            raise CutuneError.at(Code.UNKNOWN_TUNER, name=name, known=listed)
-    wanted = {by_name[plain_name(name)].name for name in names} or {one.name for one in TUNERS}
-    tuners = [one for one in TUNERS if one.name in {CUTUNE, *wanted}]
+    tuners = _tuners_named(names)
     is_search = plain_name(technique) != plain_name(BRUTE_FORCE)
     if is_search and all(one.named(technique) is None for one in TUNERS):
         technique_named(technique)  # also understands what others call cutune's
     searches = [TUNERS[0].technique(DEFAULT)]
     missing: dict[str, str] = {}
     for tuner in tuners:
-        chosen = tuner.named(technique) if is_search else tuner.default
-        if tuner.name == CUTUNE and is_search and chosen is None:
-            # It also knows what others call its techniques.
-            with suppress(CutuneError):
-                chosen = technique_named(technique).name
-        if chosen is None and tuner.name == CUTUNE:
+        own = _name_of(technique, tuner) if is_search else tuner.default
+        if own is None and tuner.name == CUTUNE:
             continue
-        one = tuner.technique(chosen or tuner.default)
+        one = tuner.technique(own or tuner.default)
         if not one.is_installed:
             missing[tuner.name if tuner.package else one.name] = one.package
             continue
-        if chosen is None:
-            code, known, own = Code.NO_SUCH_TECHNIQUE, ", ".join(tuner.techniques), tuner.default
-            about = Diagnostic.at(code, tuner=tuner.name, name=technique, default=own, known=known)
-            warn(about)
+        if own is None:
+            warn(_without_technique(tuner, technique))
         searches.append(one)
     if missing:
         packages = " ".join(dict.fromkeys(missing.values()))
         named = ", ".join(missing)
         warn(Diagnostic.at(Code.TUNERS_MISSING, names=named, packages=packages))
     return list({one.name: one for one in searches}.values())
+
+
+def _tuners_named(names: Sequence[str]) -> list[Tuner]:
+    """Return cutune and the tuners of these names; without names all. Raises CT828."""
+    by_name = {plain_name(one.name): one for one in TUNERS}
+    for name in names:
+        if plain_name(name) not in by_name:
+            listed = known_names(name, [one.name for one in TUNERS])
+            raise CutuneError.at(Code.UNKNOWN_TUNER, name=name, known=listed)
+    wanted = {by_name[plain_name(name)].name for name in names} or {one.name for one in TUNERS}
+    return [one for one in TUNERS if one.name in {CUTUNE, *wanted}]
+
+
+def _name_of(technique: str, tuner: Tuner) -> str | None:
+    """Return what a tuner calls a technique; None where it has none of that name."""
+    own = tuner.named(technique)
+    if own is None and tuner.name == CUTUNE:
+        # It also knows what others call its techniques.
+        with suppress(CutuneError):
+            return technique_named(technique).name
+    return own
+
+
+def _without_technique(tuner: Tuner, technique: str) -> Diagnostic:
+    return Diagnostic.at(
+        Code.NO_SUCH_TECHNIQUE,
+        tuner=tuner.name,
+        name=technique,
+        default=tuner.default,
+        known=", ".join(tuner.techniques),
+    )

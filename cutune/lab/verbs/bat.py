@@ -8,7 +8,7 @@ import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import chdir
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from pathlib import Path
 from statistics import median
@@ -167,19 +167,22 @@ def bat_verb(options: Options) -> int:
     comparisons = []
     for name, comparison in source(options, techniques):
         comparisons.append((name, comparison))
-        if options.json:
-            continue
-        print(f"{name}, ", end="")
-        print_comparison(comparison)
-        for score in comparison.scores if options.verbose else ():
-            needed = " ".join(f"{n:.0f}" if isfinite(n) else "-" for n in score.needed)
-            print(f"  {score.technique}: {needed}")
+        if not options.json:
+            _print_compared(name, comparison, options.verbose)
     if options.json:
         document = {"schema": SCHEMA, "comparisons": [_json(*one) for one in comparisons]}
         print(json.dumps(document, indent=1))
     if options.plot is not None:
         write_plot(Path(options.plot), [comparison for _, comparison in comparisons])
     return 0
+
+
+def _print_compared(benchmark: str, comparison: TunerComparison, is_verbose: bool) -> None:
+    print(f"{benchmark}, ", end="")
+    print_comparison(comparison)
+    for score in comparison.scores if is_verbose else ():
+        needed = " ".join(f"{n:.0f}" if isfinite(n) else "-" for n in score.needed)
+        print(f"  {score.technique}: {needed}")
 
 
 def _names(text: str) -> list[str]:
@@ -205,9 +208,17 @@ def _measured(options: Options, techniques: Sequence[Technique]) -> Iterator[Com
     """On a GPU: every configuration is tried, and the searches replayed on that."""
     for one in _benchmarks(options):
         measure_parameters(options.toolchain, options.reporter, _sweep(options, one, None))
-        known = one.program, options.run, one.workspace.trials, list[str](), techniques, one.device
-        for comparison in compare(options.reporter, options.parameters, *known):
-            yield one.name, comparison
+        compared_at = compare(
+            options.reporter,
+            options.parameters,
+            one.program,
+            options.run,
+            one.workspace.trials,
+            names=[],
+            techniques=techniques,
+            device=one.device,
+        )
+        yield from ((one.name, comparison) for comparison in compared_at)
 
 
 @dataclass(frozen=True)
@@ -243,13 +254,14 @@ def _live(options: Options) -> int:
         reporter = options.reporter
         sweep = _sweep(options, one, _NO_LIMIT, on_gpu)
         with prepared(options.toolchain, reporter, sweep) as ready:
-            how = techniques, budget, searches, "ms" if on_gpu else UNIT
-            contests = list(contest(ready, *how, reporter.progress))
+            unit = "ms" if on_gpu else UNIT
+            held = contest(ready, techniques, budget, searches, unit, reporter.progress)
+            contests = list(held)
         report(ready.trials, reporter.warn)
-        documents += [{"benchmark": one.name, **asdict(held)} for held in contests]
+        documents += [{"benchmark": one.name, **asdict(each)} for each in contests]
         if not options.json:
-            for held in contests:
-                print_live(one.name, held, options.verbose)
+            for each in contests:
+                print_live(one.name, each, options.verbose)
     if options.json:
         # A fraction is a text, as in trials.
         print(json.dumps({"schema": LIVE_SCHEMA, "contests": documents}, indent=1, default=str))
@@ -259,16 +271,24 @@ def _live(options: Options) -> int:
 def _sweep(
     options: Options, one: _Benchmark, search: Search | None, on_gpu: bool = True
 ) -> HostSweep:
-    vary, parameters = {"size": [str(options.size)]}, options.parameters
-    about = one.program, options.run, vary, one.workspace, one.device, ()
+    sweep = HostSweep(
+        one.program,
+        options.run,
+        vary={"size": [str(options.size)]},
+        workspace=one.workspace,
+        device=one.device,
+        names=(),
+        how=Measuring(GPU, _REPETITIONS),
+        search=search,
+        parameters=options.parameters,
+    )
     if on_gpu:
-        workers = workers_of(options, True, one.workspace.folder, options.wrong)
-        how = Measuring(GPU, _REPETITIONS)
-        return HostSweep(*about, how, search, workers=workers, parameters=parameters)
-    how = Measuring(EMULATED, 1, once=counted)
+        return replace(
+            sweep, workers=workers_of(options, True, one.workspace.folder, options.wrong)
+        )
     # No time stands among those of a GPU.
-    kept = one.workspace.folder / COUNTED
-    return HostSweep(*about, how, search, kept=kept, parameters=parameters)
+    counting = Measuring(EMULATED, 1, once=counted)
+    return replace(sweep, how=counting, kept=one.workspace.folder / COUNTED)
 
 
 def _unknown(kind: str, name: str, folder: str | Path, known: Sequence[str]) -> CutuneError:

@@ -37,7 +37,7 @@ from itertools import pairwise, takewhile
 
 from cutune.core.source import Edit
 from cutune.proof.variants.text import KernelText, declared, not_repeated
-from cutune.source.syntax.directives import CLOSER, closing
+from cutune.source.syntax.directives import OPENERS, closing
 from cutune.source.syntax.tokens import Token, word_set
 from cutune.source.unit.macros import macros_of
 from cutune.source.unit.unit import split_commas
@@ -416,7 +416,7 @@ def _end_of_statement(tokens: Texts, at: int) -> int:
     index = at
     while index < len(tokens):
         text = tokens[index].text
-        if text in CLOSER:
+        if text in OPENERS:
             index = _matching(tokens, index)
             is_body = text == "{" and tokens[at].text in _STATEMENTS
             if is_body and tokens[at].text != "do":
@@ -434,7 +434,7 @@ def _declarators(declaration: Texts) -> Sequence[Texts]:
     """
     parts, begin, at = list[Texts](), 0, 0
     while at < len(declaration):
-        if declaration[at].text in CLOSER:
+        if declaration[at].text in OPENERS:
             at = _matching(declaration, at)
         elif declaration[at].text == ",":
             parts.append(declaration[begin:at])
@@ -452,7 +452,7 @@ def _is_declarator(part: Texts) -> bool:
     if not rest or not rest[0].isidentifier():
         return False
     del rest[0]
-    while rest and rest[0] in CLOSER:
+    while rest and rest[0] in OPENERS:
         del rest[: closing(rest, 0) + 1]
     return not rest or rest[0] == "="
 

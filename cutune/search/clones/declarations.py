@@ -13,6 +13,7 @@ from enum import Enum, auto
 from functools import cached_property
 from itertools import pairwise
 
+from cutune.source.syntax.directives import CLOSER_OF, CLOSERS, OPENERS
 from cutune.source.syntax.tokens import TRIVIA, Token, lex, word_set
 from cutune.toolchain.preprocessed import BEGIN, masked, unescaped
 
@@ -57,7 +58,6 @@ BEFORE_CALL = word_set("; { } ( ) , = += -= + - ! ? : || && == != < <= return el
 
 _MARKER = re.compile(BEGIN + r'(?:line)? (\d+) "((?:[^"\\\n]|\\.)*)"[^\n]*\n?')
 _OURS = re.compile(r"\s*#\s*pragma\s+cutune\b")
-_CLOSER = {"(": ")", "[": "]", "{": "}"}
 _TYPES = ("struct", "class", "union", "enum", "typedef", "using")
 _NO_FUNCTIONS = ("__attribute__", "__launch_bounds__", "alignas", "decltype")
 _BEFORE_BODY = frozenset({")", "const", "noexcept", "override", "final"})
@@ -95,7 +95,7 @@ class Declaration:
 
     @property
     def frame(self) -> object:
-        """All but its tokens."""
+        """All that is equal in all versions of a program: all but its tokens."""
         return self.kind, self.path, self.names, self.scope
 
     @cached_property
@@ -246,12 +246,12 @@ def _end(tokens: Sequence[_Read], first: int) -> tuple[int, int]:
         token = tokens[at][1]
         if token.kind == "INCLUDED":
             raise NotSplit("a file is included within a declaration")
-        if token.text in _CLOSER:
+        if token.text in OPENERS:
             if token.text == "{" and not open_:
                 head = [t.text for _, t in tokens[first:at]]
                 brace = at if _is_namespace(head) or _opens_body(head) else -1
-            open_.append(_CLOSER[token.text])
-        elif token.text in ("}", ")", "]"):
+            open_.append(CLOSER_OF[token.text])
+        elif token.text in CLOSERS:
             if not open_ or token.text != open_.pop():
                 raise NotSplit("brackets do not match")
             if brace >= 0 and not open_:
@@ -277,10 +277,10 @@ def _opens_body(head: Sequence[str]) -> bool:
 def _outside(texts: Sequence[str]) -> list[str]:
     depth, found = 0, []
     for text in texts:
-        depth -= text in (")", "]", "}")
+        depth -= text in CLOSERS
         if depth == 0:
             found.append(text)
-        depth += text in _CLOSER
+        depth += text in OPENERS
     return found
 
 
@@ -374,7 +374,7 @@ def _variables(tokens: Sequence[Token]) -> list[str]:
             return []
         if depth == 0 and text == ",":
             seen_value = False
-        depth += (text in _CLOSER) - (text in (")", "]", "}"))
+        depth += (text in OPENERS) - (text in CLOSERS)
     return names
 
 

@@ -13,7 +13,7 @@ measured place, so that each thread remembers what it decided last.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.core.codes import Code
@@ -42,6 +42,7 @@ from cutune.search.neighbours.emit_classifier import (
 from cutune.search.neighbours.table import Configuration, Point, TimeTable
 from cutune.search.program_space import own_values
 from cutune.search.regions import HostMeasurement, Settings
+from cutune.search.trial_runs import named
 from cutune.search.trials import plain
 from cutune.source.program import HostTunable, Program, TunableConstant
 from cutune.source.rewrite.c_text import c_string
@@ -94,6 +95,22 @@ def fit_fixed(
     ]
     if not known or not names:
         return None
+    sizes, losses = _losses(known, names)
+    best = min(losses, key=lambda one_set: (-losses[one_set].known, losses[one_set].mean))
+    own_set = own_values_of(names, own)
+    own_lost, least = losses.get(own_set), losses[best]
+    if own_lost is None:
+        return FixedChoice(dict(zip(names, best, strict=True)), sizes, least)
+    if own_lost.known == least.known and own_lost.mean <= least.mean + HARDLY_SLOWER:
+        best = own_set
+    chosen, own_named = (dict(zip(names, one_set, strict=True)) for one_set in (best, own_set))
+    return FixedChoice(chosen, sizes, losses[best], own_named, own_lost)
+
+
+def _losses(
+    known: Sequence[HostMeasurement], names: Sequence[str]
+) -> tuple[tuple[str, ...], Mapping[ValueSet, Regret]]:
+    """The names of all sizes, and what each set of values loses over them."""
     data = [{n: v for data in one.data.values() for n, v in data.items()} for one in known]
     # No size is a parameter itself.
     parameters = {name for one in known for name in one.values}
@@ -106,15 +123,7 @@ def fit_fixed(
     for number, one_set in enumerate(sets):
         if (lost := regret(table, lambda _, n=number: (n,))) is not None:  # type: ignore[misc]
             losses[one_set] = lost
-    best = min(losses, key=lambda one_set: (-losses[one_set].known, losses[one_set].mean))
-    own_set = own_values_of(names, own)
-    own_lost, least = losses.get(own_set), losses[best]
-    if own_lost is None:
-        return FixedChoice(dict(zip(names, best, strict=True)), sizes, least)
-    if own_lost.known == least.known and own_lost.mean <= least.mean + HARDLY_SLOWER:
-        best = own_set
-    chosen, own_named = (dict(zip(names, one_set, strict=True)) for one_set in (best, own_set))
-    return FixedChoice(chosen, sizes, losses[best], own_named, own_lost)
+    return sizes, losses
 
 
 def own_values_of(names: Sequence[str], own: Settings) -> ValueSet:
@@ -329,24 +338,15 @@ def emit_sets(choice: SetChoice, routine: str, cases: Mapping[int, int], own: Se
     `cases`: the number of the copy by that of the set; a set without one runs as 0. `own`: the
     program's own values, as they are written.
     """
-    choose = f"of_{routine}"
-    several = len(choice.model.sizes) > 1
-    model = replace(choice.model, tunables=(choose,))
+    model = replace(choice.model, tunables=(f"of_{routine}",))
     names = c_names(model)
     parameters = ", ".join(f"long long {name}" for name in names)
     within = " && ".join(range_tests(model, model.choices[0]))
     table = ", ".join(str(cases.get(number, 0)) for number in range(len(choice.sets) + 1))
     copies = max(cases.values(), default=0)
-    set_of = {copy: number for number, copy in reversed([*cases.items()])}
-    texts = [own, *(choice.sets[set_of[copy] - 1] for copy in range(1, copies + 1))]
-    named = ([f"{n} = {v}" for n, v in zip(choice.names, one, strict=True)] for one in texts)
-    shown = ", ".join(c_string(", ".join(one)) for one in named)
-    sizes = ", ".join(f"{name} = %lld" for name in model.sizes)
-    line = c_string(f"cutune: %s for {sizes}\n")
-    others = " || ".join(f"cutune_last[{i}] != {name}" for i, name in enumerate(names))
-    chosen = f"cutune_cases[cutune_choose_{c_name(choose)}({', '.join(names)})]"
+    chosen = f"cutune_cases[cutune_choose_{c_name(model.tunables[0])}({', '.join(names)})]"
+    several = len(model.sizes) > 1
     decide = _remembering(names, chosen) if several else f"        cutune_case = {chosen};\n"
-    remembered = " ".join(f"cutune_last[{i}] = {name};" for i, name in enumerate(names))
     return f"""\
 {_ASKED}{emit_choices([model])}static inline int {routine}({parameters})
 {{
@@ -361,6 +361,28 @@ def emit_sets(choice: SetChoice, routine: str, cases: Mapping[int, int], own: Se
         cutune_case = cutune_asked <= {copies} ? cutune_asked : 0;
     }} else if ({within}) {{
 {decide}    }}
+{_telling(model, names, _values_of_copies(choice, cases, own))}    return cutune_case;
+}}
+"""
+
+
+def _values_of_copies(
+    choice: SetChoice, cases: Mapping[int, int], own: Sequence[str]
+) -> Iterator[str]:
+    """Yield the values of each copy in words, the program's own first."""
+    sets = {copy: choice.sets[number - 1] for number, copy in reversed([*cases.items()])}
+    for values in (own, *(sets[copy] for copy in sorted(sets))):
+        yield named(dict(zip(choice.names, values, strict=True)))
+
+
+def _telling(model: ChoiceModel, names: Sequence[str], copies: Iterable[str]) -> str:
+    """Return C that says which copy is called, where it or the sizes are not the last ones."""
+    shown = ", ".join(map(c_string, copies))
+    sizes = ", ".join(f"{name} = %lld" for name in model.sizes)
+    line = c_string(f"cutune: %s for {sizes}\n")
+    others = " || ".join(f"cutune_last[{i}] != {name}" for i, name in enumerate(names))
+    remembered = " ".join(f"cutune_last[{i}] = {name};" for i, name in enumerate(names))
+    return f"""\
     if (cutune_shown) {{
         static const char *const cutune_names[] = {{{shown}}};
         static thread_local long long cutune_last[{len(names) + 1}] = {{0}};
@@ -369,8 +391,6 @@ def emit_sets(choice: SetChoice, routine: str, cases: Mapping[int, int], own: Se
             cutune_say(cutune_stderr, {line}, cutune_names[cutune_case], {", ".join(names)});
         }}
     }}
-    return cutune_case;
-}}
 """
 
 
@@ -438,7 +458,7 @@ def sets_in_program(
     copied = ProgramWithCopies(compiler, program, found, copies, rest, step)
     proven, refused = without_unproven(copied)
     for prefix, reason in refused.items():
-        values = ", ".join(f"{n} = {v}" for n, v in copies.sets[prefix].items())
+        values = named(copies.sets[prefix])
         warn(Diagnostic.at(Code.COPY_LEFT_OUT, program.source, values=values, reason=reason))
     if not proven:
         return None

@@ -125,11 +125,7 @@ def best_fixed(table: TimeTable) -> Configuration | None:
     return min(means, key=lambda c: (means[c], c)) if means else None
 
 
-#: The largest loss that the published correction by hand accepts is 3.96 %.
-DEFAULT_LIMIT = 0.04
-
-
-def corrected(table: TimeTable, limit: float = DEFAULT_LIMIT) -> dict[Point, Configuration]:
+def corrected(table: TimeTable, limit: float) -> dict[Point, Configuration]:
     """Return a configuration per size with a regret of at most `limit`, changing rarely.
 
     With one size: the fewest intervals, and among those the smallest sum of regrets, by dynamic
@@ -319,10 +315,18 @@ def fit_choice(table: TimeTable, limit: float, given: int = 0) -> ChoiceModel:
     for values, times in groups.items():
         own = TimeTable(sizes, table.tunables, times)
         rule = fit_rule(own, limit)
-        lowest, highest = (tuple(map(end, zip(*times, strict=True))) for end in (min, max))
-        evidence = _evidence(own, rule, limit)
-        about = values, len(times), lowest, highest
-        choices.append(FittedClassifier(*about, **vars(rule), evidence=evidence))
+        choices.append(
+            FittedClassifier(
+                given=values,
+                measured=len(times),
+                lowest=tuple(map(min, zip(*times, strict=True))),
+                highest=tuple(map(max, zip(*times, strict=True))),
+                limits=rule.limits,
+                points=rule.points,
+                configurations=rule.configurations,
+                evidence=_evidence(own, rule, limit),
+            )
+        )
     return ChoiceModel(table.tunables, sizes, table.sizes[:given], limit, tuple(choices))
 
 
@@ -371,7 +375,7 @@ Transfers = Mapping[tuple[str, str], Regret | None]
 """The regret of the classifier that was made from the times of one device on another."""
 
 
-def transfer(tables: Mapping[str, TimeTable], limit: float = DEFAULT_LIMIT) -> Transfers:
+def transfer(tables: Mapping[str, TimeTable], limit: float) -> Transfers:
     """Judge every device's heuristic on every device, its own included."""
     rules = {name: fit_rule(table, limit) for name, table in tables.items()}
     return {

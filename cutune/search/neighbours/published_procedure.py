@@ -9,7 +9,7 @@ split has about ten test points, which is little evidence: so the same is done o
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from statistics import fmean
@@ -24,6 +24,8 @@ from cutune.search.neighbours.table import Configuration, Point
 TEST_SHARE = 0.25
 FOLDS = 5
 FEWEST_SIZES = 4
+#: Splits over which accuracies of 1-NN are told.
+SPLITS = 300
 
 
 @dataclass(frozen=True)
@@ -83,16 +85,13 @@ def search(labels: Mapping[Point, Configuration], random_state: int) -> Split:
     )
 
 
-def distribution(
-    labels: Mapping[Point, Configuration], random_states: Iterable[int] = range(300)
-) -> Distribution | None:
+def distribution(labels: Mapping[Point, Configuration]) -> Distribution | None:
     """Return 1-NN accuracies; None where no split trains all classes. Raises CT544, CT545."""
     points, classes = _arrays(labels)
     from sklearn.neighbors import KNeighborsClassifier
 
-    rates, count = [], 0
-    for state in random_states:
-        count += 1
+    rates = []
+    for state in range(SPLITS):
         trained, tested = _split(len(classes), state)
         if set(classes[trained]) == set(classes):
             nearest = KNeighborsClassifier(1).fit(points[trained], classes[trained])
@@ -100,7 +99,7 @@ def distribution(
     if not rates:
         return None
     perfect = fmean(rate == 1.0 for rate in rates)
-    return Distribution(count, len(rates), fmean(rates), min(rates), max(rates), perfect)
+    return Distribution(SPLITS, len(rates), fmean(rates), min(rates), max(rates), perfect)
 
 
 def _arrays(labels: Mapping[Point, Configuration]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

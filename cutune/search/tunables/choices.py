@@ -86,26 +86,34 @@ def fit_host(
     held = _held(program, parameters, names)
     for name, text in held.items():
         warn(Diagnostic.at(Code.HELD_BY_CONDITION, name=name, condition=text))
+    # Values that are compiled in come first: integers are chosen at those.
     allowed = [one for one in measured if is_allowed_by_all(one, program.tunables)]
     fixed = fit_fixed(allowed, names, own, held)
-    chosen, sets = fixed or FixedChoice({}), None
+    sets = None
     if fixed is not None:
-        free = {*names} - {*held}
-        together = chosen_together(compiler, parameters, program, free)
+        together = chosen_together(compiler, parameters, program, {*names} - {*held})
         sets = _sets_by_size(together, fixed, allowed, own, limit)
+        rest = fixed.without(sets.names if sets is not None else ())
+        measured = [one for one in measured if rest.fits(one)]
     if sets is not None:
         measured = [one for one in measured if sets.fits(one, own)]
-    rest = chosen.without(sets.names if sets is not None else ())
-    measured = [one for one in measured if rest.fits(one)]
-    models = []
-    for group, (first, *_) in by_group(program.tunables).items():
-        is_needed = _is_bound(first.where, chosen.values)
-        table = group_table(program.tunables, group, measured, is_needed)
-        if table is not None:
-            models.append(fit_choice(table, limit, len(first.given)))
+    models = _models(program, measured, fixed.values if fixed is not None else {}, limit)
     if not models and fixed is None:
         raise CutuneError.at(Code.NO_HOST_TIMES, path=program.source.path)
     return HostChoices(fixed, models, sets)
+
+
+def _models(
+    program: Program, measured: Sequence[HostMeasurement], compiled: Settings, limit: float
+) -> list[ChoiceModel]:
+    """Fit a classifier per pragma of integers; `compiled`: chosen values that are compiled in."""
+    models = []
+    for group, (first, *_) in by_group(program.tunables).items():
+        is_needed = _is_bound(first.where, compiled)
+        table = group_table(program.tunables, group, measured, is_needed)
+        if table is not None:
+            models.append(fit_choice(table, limit, len(first.given)))
+    return models
 
 
 def _sets_by_size(

@@ -25,7 +25,8 @@ def add_cluster_options(verb: argparse.ArgumentParser) -> None:
 
 #: Instead of a model: the best measured block at the nearest sizes.
 NEIGHBOURS = "neighbours"
-#: Time that may be lost at a measured size for fewer intervals.
+#: Time that may be lost at a measured size for fewer intervals: the largest loss that the published
+#: correction by hand accepts is 3.96 %.
 LIMIT_PERCENT = 4.0
 #: The names of `search.techniques.registry`, which takes scipy to import; the first is the default.
 TECHNIQUES = (

@@ -228,7 +228,7 @@ _LARGEST_SIZE = {"x": 1024, "y": 1024, "z": 64}
 _OPERATORS = frozenset({"+", "-", "*", "/", "%", "<", ">"})
 
 
-def inferred_formula(configuration: Configuration, arguments: Container[str] = ()) -> str | None:
+def inferred_formula(configuration: Configuration, arguments: Container[str]) -> str | None:
     """What follows from the launch's own definitions, or None where several could.
 
     `arguments`: the names in its arguments. A name in both may be a size of the data.

@@ -28,7 +28,7 @@ from cutune.source.host_formula import (
     formula_of,
     rebuilt,
 )
-from cutune.source.syntax.directives import template_end
+from cutune.source.syntax.directives import OPENERS, template_end
 from cutune.source.syntax.parse import Syntax
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.unit import (
@@ -198,7 +198,7 @@ def _members(syntax: Syntax, first: int, end: int) -> Iterator[Sequence[Token]]:
     tokens, partner, begin, index = syntax.tokens, syntax.brackets.partner, first, first
     while index < end:
         is_body = tokens[index].text == "{"
-        index = max(index, partner[index]) if tokens[index].text in ("{", "(", "[") else index
+        index = max(index, partner[index]) if tokens[index].text in OPENERS else index
         if is_body or tokens[index].text == ";":
             words = tokens[begin : index + 1]
             if any(token.text == "static" for token in words):

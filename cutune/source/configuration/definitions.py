@@ -25,6 +25,7 @@ from cutune.source.configuration.host_scopes import (
     HostVariable,
 )
 from cutune.source.host_formula import basic_size
+from cutune.source.syntax.directives import CLOSERS, OPENERS
 from cutune.source.syntax.parse import Range
 from cutune.source.syntax.tokens import word_set
 from cutune.source.unit.unit import Unit, split_commas
@@ -102,8 +103,10 @@ class Reaching(HostFunction):
             is_whole = touch.component in (None, component)
             if touch.value is None or not is_whole or not self._dominates(last, at):
                 return None
-            about = variable.identity, last, touch.value
-            found = ReachingDefinition(*about, is_component=touch.component is not None)
+            is_component = touch.component is not None
+            found = ReachingDefinition(
+                variable.identity, last, touch.value, is_component=is_component
+            )
         if self._runs_again(last, at) >= changes.place(number):
             return None
         # A variable that escapes stays escaped, whatever defines it next.
@@ -198,9 +201,9 @@ class Reaching(HostFunction):
         if before not in (",", "(", "{") or after not in (",", ")", "}"):
             return False
         place, position = index - 1, 0
-        while place > 0 and tokens[place].text not in ("(", "{", "["):
+        while place > 0 and tokens[place].text not in OPENERS:
             text = tokens[place].text
-            if text in (")", "]", "}") and partner[place] >= 0:
+            if text in CLOSERS and partner[place] >= 0:
                 place = partner[place]
             elif text == ",":
                 position += 1

@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import takewhile
 from operator import itemgetter
 
-from cutune.source.syntax.directives import CLOSER, template_end
+from cutune.source.syntax.directives import CLOSERS, OPENERS, template_end
 from cutune.source.syntax.parse import Range, SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token, word_set
 from cutune.source.unit.unit import split_commas
@@ -84,27 +84,47 @@ class HostFunction:
 
     @cached_property
     def _starts(self) -> Sequence[int]:
-        """For each token of the body: where the token before it belongs to, or the token itself."""
-        tokens = self.syntax.tokens
-        found, asked = [self.extent[0]], Counter[int]()
+        """For each token of the body the first one of its statement.
+
+        Where no statement ends, a token belongs to that of the token before it; behind a bracket
+        that closes, to that of the bracket that opened.
+        """
+        first, partner = self.extent[0], self.syntax.brackets.partner
+        found, questions = [first], Counter[int]()
         for index, token in self.body:
-            place, origin, before = index + 1, index, token.text
-            opener = self.syntax.brackets.partner[index]
-            is_start = before in (";", "{", "(", "[", "else", "do")
-            if before in ("?", ":") and tokens[index - 1].text != before:
-                # Of a condition, `a ? b : c`, unless no question is open between these brackets.
-                around = self.syntax.innermost(index)
-                is_start = before == ":" and asked[around] == 0
-                asked[around] += {"?": 1, ":": -1}[before] if not is_start else 0
-            elif before == ";":
-                asked[self.syntax.innermost(index)] = 0
-            if before in ("}", ")", "]"):
-                is_list = before != "}" or (place < len(tokens) and tokens[place].text == ",")
-                is_head = before == ")" and tokens[opener - 1].text in CONTROL
-                is_start = opener < self.extent[0] or not is_list or is_head
-                origin = opener
-            found.append(place if is_start else found[origin - self.extent[0]])
+            if self._ends_statement(index, questions):
+                found.append(index + 1)
+            else:
+                before = partner[index] if token.text in CLOSERS else index
+                found.append(found[before - first])
         return found
+
+    def _ends_statement(self, index: int, questions: Counter[int]) -> bool:
+        """Does a statement, or a part of a head, end with a token?
+
+        `questions`: how many `?` wait for their `:`, by the bracket that is open around them.
+        """
+        tokens, text = self.syntax.tokens, self.syntax.tokens[index].text
+        if text in CLOSERS:
+            return self._closes_statement(index)
+        around = self.syntax.innermost(index)
+        if text in ("?", ":") and tokens[index - 1].text != text:
+            is_label = text == ":" and questions[around] == 0
+            if not is_label:
+                questions[around] += 1 if text == "?" else -1
+            return is_label
+        if text == ";":
+            questions[around] = 0
+        return text in (";", "{", "(", "[", "else", "do")
+
+    def _closes_statement(self, closer: int) -> bool:
+        """Does a bracket end a block or the head of a statement, rather than a part of it?"""
+        tokens, opener = self.syntax.tokens, self.syntax.brackets.partner[closer]
+        text = tokens[closer].text
+        following = tokens[closer + 1].text if closer + 1 < len(tokens) else ""
+        is_block = text == "}" and following != ","
+        is_head = text == ")" and tokens[opener - 1].text in CONTROL
+        return is_block or is_head or opener < self.extent[0]
 
     def statement_end(self, index: int) -> int:
         """The last token of the statement that a control keyword begins."""
@@ -351,13 +371,13 @@ class HostFunction:
         place = first = index + 2
         while place < len(tokens):
             text = tokens[place].text
-            if text in CLOSER:
+            if text in OPENERS:
                 if partner[place] < 0:
                     return None, opening
                 place = partner[place]
             elif text in (",", ";"):
                 return (first, place - 1), opening
-            elif text in (")", "]", "}") or text in ASSIGNMENTS:
+            elif text in CLOSERS or text in ASSIGNMENTS:
                 return None, opening
             elif text == "<" and (end := self.template_end(place, place + 40)) > 0:
                 following = tokens[end + 1].text

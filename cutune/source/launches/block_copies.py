@@ -122,7 +122,7 @@ def _known_block(resolved: Configuration | None) -> tuple[Fraction | None, ...]:
 
 
 def _usual_block(sites: Sequence[LaunchSite]) -> _Sizes:
-    """That of most launches; 0 where it is 1: no constant stands for that. None: not known."""
+    """The block of most launches: 0 for 1, which no constant stands for; None: not known."""
     blocks = Counter(_known_block(site.resolved) for site in sites)
     sizes, _ = blocks.most_common(1)[0]
     x, y, z = (size if size is None else int(size) if size > 1 else 0 for size in sizes)
@@ -162,10 +162,15 @@ def _copy_with_block(
         calls += [Edit.insert(begin, '_Pragma("unroll 1") ') for begin in loops]
         return inserted(syntax, function, namespace, helpers, calls)
 
-    known = tuple(widths) if read else ()
-    place = namespace, syntax.source, edit(block, loops)
-    declaration = declared(syntax, function, namespace)
-    copy = KernelCopy(block, *place, kernel.reason, known, declaration=declaration)
+    copy = KernelCopy(
+        block,
+        namespace,
+        syntax.source,
+        edit(block, loops),
+        declaration=declared(syntax, function, namespace),
+        instead_of=kernel.reason,
+        widths=tuple(widths) if read else (),
+    )
     return CopyCandidate(copy, edit(None, ()))
 
 
@@ -364,7 +369,7 @@ class _Wrapping:
         return frozenset(d for d, size in known.items() if value in (None, size))
 
     def _value(self, index: int) -> int | None:
-        """That of a literal or a constant; None where it is not known."""
+        """The value of a literal or a constant; None where it is not known."""
         token = self.tokens[index]
         if token.kind == "NUMBER":
             return int(token.text.replace("'", "").rstrip("uUlL"), 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -217,7 +217,7 @@ class Signature:
 
 @dataclass(frozen=True)
 class Callees:
-    """Answers for the launches of one unit."""
+    """How the launches of one unit name their kernels."""
 
     unit: Unit
     _known: dict[str, frozenset[Signature]] = field(default_factory=dict)
@@ -240,29 +240,26 @@ class Callees:
         scope, *others = {signature.scope for signature in signatures} or {None}
         by_copy = kernel.copy is not None and len({one.key for one in signatures}) > 1
         if by_copy:
-            defined = (
-                self._signature(p.syntax, f.parameters[0] - 1) for p, f in self._defined(name)
-            )
-            own = {one.key for one in defined if one is not None}
-            signatures = frozenset(one for one in signatures if one.key in own)
-        if len({one.key for one in signatures}) != 1:
-            return None
-        # A parameter of type `auto` makes a template.
-        is_auto = any("&" in t or "auto" in t.split() for t in next(iter(signatures)).types)
-        if is_auto or any(signature.is_variadic for signature in signatures):
+            signatures = self._of_kernels(name, signatures)
+        # Beside a template the address deduces nothing (C++ [temp.deduct.call]).
+        is_beside_template = not scope and name in MATHEMATICAL
+        if others or is_beside_template or not _is_one_function(signatures):
             return None
         filled = self._filled(signatures, [(syntax, launch), *shown], kernel)
-        if filled is None:
-            return None
         deduced = self._deduced(syntax, launch, kernel, words)
+        if filled is None or deduced is None:
+            return None
         # Of a template without arguments there is no type.
         if by_copy and kernel.template_parameters and not (deduced or words[-1] == ">"):
             return None
-        # Beside a template the address deduces nothing (C++ [temp.deduct.call]).
-        if others or deduced is None or not (scope or name not in MATHEMATICAL):
-            return None
         is_global = self._is_global(shown or [(syntax, launch)], words, scope)
         return None if is_global is None else KernelReference(is_global, deduced, by_copy, filled)
+
+    def _of_kernels(self, name: str, signatures: frozenset[Signature]) -> frozenset[Signature]:
+        """Signatures of kernels, without other functions of their name."""
+        defined = (self._signature(p.syntax, f.parameters[0] - 1) for p, f in self._defined(name))
+        own = {one.key for one in defined if one is not None}
+        return frozenset(one for one in signatures if one.key in own)
 
     def _filled(
         self, signatures: Iterable[Signature], shown: Sequence[Shown], kernel: Kernel
@@ -280,19 +277,14 @@ class Callees:
         macros = () if self.unit.is_expanded else self.unit.macros.definitions
         if not (is_known and all(_is_split_rightly(*one, macros) for one in shown)):
             return None
-        if (self.unit.is_expanded and len(shown) < 2) or self._is_redeclared(
-            plain_name(kernel.name)
-        ):
+        is_unseen = self.unit.is_expanded and len(shown) < 2
+        if is_unseen or self._is_redeclared(plain_name(kernel.name)):
             return None
-        filled = []
-        for place in range(counts.pop(), parameters):
-            said = {one[place] for one in defaults if one[place]}
-            sign, *rest = next(iter(said)) if len(said) == 1 else ("",)
-            number, *others = rest if sign == "-" else [sign, *rest]
-            if others or not (NUMBER.fullmatch(number) or number in _CONSTANTS):
-                return None
-            filled.append(f"-{number}" if sign == "-" else number)
-        return tuple(filled)
+        places = range(counts.pop(), parameters)
+        each = [{one[place] for one in defaults if one[place]} for place in places]
+        filled = [_number_in(*said) if len(said) == 1 else None for said in each]
+        known = tuple(number for number in filled if number is not None)
+        return known if len(known) == len(filled) else None
 
     def _is_redeclared(self, name: str) -> bool:
         """May a function declare it once more, perhaps with other default arguments?"""
@@ -364,7 +356,7 @@ class Callees:
     def _is_global(
         self, shown: Sequence[Shown], words: Sequence[str], scope: tuple[str, ...] | None
     ) -> bool | None:
-        """See `KernelReference`; None where the name may mean another function."""
+        """Must the kernel be looked up with `::`? None where its name may mean another function."""
         depth, is_qualified = 0, False
         for word in words:
             depth += {"<": 1, ">": -1}.get(word, 0)
@@ -437,6 +429,25 @@ def _type(tokens: Sequence[Token]) -> str:
 def _default(parameter: Sequence[Token]) -> tuple[str, ...]:
     texts = [token.text for token in parameter]
     return tuple(texts[texts.index("=") + 1 :]) if "=" in texts else ()
+
+
+def _number_in(words: Sequence[str]) -> str | None:
+    """The number that words are, with its sign; None for another expression."""
+    sign = "-" if words[0] == "-" else ""
+    number = "".join(words).removeprefix(sign)
+    is_alone = len(words) == 1 + len(sign)
+    is_number = NUMBER.fullmatch(number) is not None or number in _CONSTANTS
+    return f"{sign}{number}" if is_alone and is_number else None
+
+
+def _is_one_function(signatures: Collection[Signature]) -> bool:
+    """Do they declare one function, and no template whose parameters are deduced otherwise?"""
+    if len({one.key for one in signatures}) != 1:
+        return False
+    # A parameter of type `auto` makes a template.
+    types = next(iter(signatures)).types
+    is_auto = any("&" in type_ or "auto" in type_.split() for type_ in types)
+    return not is_auto and not any(one.is_variadic for one in signatures)
 
 
 def _is_split_rightly(syntax: Syntax, launch: Launch, macros: Container[str] = ()) -> bool:

@@ -30,7 +30,7 @@ _PARAMETER_ENDS = _TYPE_ENDS | {",", ":"}
 
 @dataclass(frozen=True)
 class LaunchColumns:
-    """Answers for one unit."""
+    """What launches of one unit move to other columns, and what may see that."""
 
     unit: Unit
 
@@ -54,7 +54,10 @@ class LaunchColumns:
         return frozenset(chain(*found))
 
     def _objects(self, syntax: Syntax, where: range, without: str = "") -> Iterator[str]:
-        """Those that are declared there. `without`: brackets whose own ones are left out."""
+        """Names that are declared there with such a class.
+
+        `without`: brackets of functions whose own names are left out.
+        """
         for index in where:
             token, opener = syntax.tokens[index], syntax.innermost(index)
             if token.kind != "IDENTIFIER" or token.text not in self.names:

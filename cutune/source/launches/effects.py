@@ -38,7 +38,7 @@ class Declared:
 
 @dataclass(frozen=True)
 class HostTypes:
-    """Answers for one unit."""
+    """Types that variables, members and parameters of one unit have: are they built in?"""
 
     unit: Unit
     _declared: dict[str, tuple[Declared, ...]] = field(default_factory=dict)

@@ -140,10 +140,12 @@ def _copy_with_indices(
         helpers = " ".join(_function(name, values[name]) for name in names)
         return inserted(syntax, function, namespace, helpers, calls)
 
-    place = how.block, namespace, syntax.source, edit(how.instead)
     copy = KernelCopy(
-        *place,
-        reason,
+        how.block,
+        namespace,
+        syntax.source,
+        edit(how.instead),
+        instead_of=reason,
         is_flat=how.is_flat,
         is_of_warps=how.block == (WARP, 1, 1),
         is_of_one_block=how.is_of_one_block,

@@ -34,7 +34,7 @@ Shown = tuple[Syntax, Launch]
 
 @dataclass(frozen=True)
 class ShownLaunches:
-    """Answers for the launches of one file."""
+    """Where the launches of one file stand in the text that is compiled."""
 
     syntax: Syntax
     unit: Unit

@@ -100,10 +100,21 @@ def _in_macro(syntax: Syntax, macro: Macro, number: int) -> tuple[LaunchSite, Di
     callee = re.search(r"([\w:]+)\s*(?:<[^<>]*>)?\s*<<<", macro.body_text)
     offset = macro.body_start + (callee.start() if callee else 0)
     text = callee[1] if callee else ""
-    span = Span(offset, offset + max(1, len(text)))
-    about = number, text.split("::")[-1], syntax.source, span, text
-    judged = Verdict.REFUSED, refusal.message, refusal.code
-    return LaunchSite(*about, (), (), (), None, *judged), refusal
+    site = LaunchSite(
+        number,
+        kernel=text.split("::")[-1],
+        source=syntax.source,
+        span=Span(offset, offset + max(1, len(text))),
+        callee=text,
+        configuration=(),
+        configuration_spans=(),
+        arguments=(),
+        function=None,
+        verdict=Verdict.REFUSED,
+        reason=refusal.message,
+        code=refusal.code,
+    )
+    return site, refusal
 
 
 class _File:
@@ -159,19 +170,19 @@ class _Judged:
         brackets = syntax.span((launch.callee[1] + 1, self._closer))
         site = LaunchSite(
             number,
-            self._called_name,
-            syntax.source,
-            syntax.span((launch.callee[0], launch.end)),
-            syntax.text(launch.callee),
-            tuple(map(syntax.text, launch.configuration)),
-            tuple(map(syntax.span, launch.configuration)),
-            tuple(map(syntax.text, launch.arguments)),
-            launch.function.name if launch.function is not None else None,
-            Verdict.REFUSED if refusal else Verdict.TUNABLE,
-            refusal.message if refusal else _proven(self.kernel),
-            refusal.code if refusal else None,
-            self.resolved,
-            shared,
+            kernel=self._called_name,
+            source=syntax.source,
+            span=syntax.span((launch.callee[0], launch.end)),
+            callee=syntax.text(launch.callee),
+            configuration=tuple(map(syntax.text, launch.configuration)),
+            configuration_spans=tuple(map(syntax.span, launch.configuration)),
+            arguments=tuple(map(syntax.text, launch.arguments)),
+            function=launch.function.name if launch.function is not None else None,
+            verdict=Verdict.REFUSED if refusal else Verdict.TUNABLE,
+            reason=refusal.message if refusal else _proven(self.kernel),
+            code=refusal.code if refusal else None,
+            resolved=self.resolved,
+            shared=shared,
             called=brackets if callee else None,
             is_global=callee.is_global if callee else False,
             deduced=callee.deduced if callee else (),
@@ -198,7 +209,7 @@ class _Judged:
 
     @cached_property
     def kernels(self) -> Sequence[Kernel]:
-        """Those that the launch may run by their name."""
+        """The kernels that the launch may run by their name."""
         return self.file.kernels.get(self._called_name, ())
 
     @cached_property

@@ -21,7 +21,7 @@ from itertools import product, takewhile
 from string import ascii_letters, ascii_lowercase
 
 from cutune.source.rewrite.c_text import one_line
-from cutune.source.syntax.directives import CLOSER, OPENER, behind_template
+from cutune.source.syntax.directives import CLOSERS, OPENERS, behind_template
 from cutune.source.syntax.tokens import TRIVIA, lex, word_set
 
 WIDTH = 160
@@ -153,7 +153,7 @@ def _head(tokens: list[str], place: int) -> tuple[str, ...]:
 def _end(tokens: Sequence[str], place: int) -> int:
     depth = 0
     for index in range(place, len(tokens)):
-        depth += (tokens[index] in CLOSER) - (tokens[index] in OPENER)
+        depth += (tokens[index] in OPENERS) - (tokens[index] in CLOSERS)
         if depth == 0 and tokens[index] == ";":
             return index
     return len(tokens) - 1
@@ -263,26 +263,26 @@ def without_unused(tokens: Sequence[str], wanted: Iterable[str]) -> list[str]:
 
 
 def _declarations(tokens: Sequence[str]) -> Iterator[_Declaration]:
+    """Yield directives, declarations, and the beginnings and ends of namespaces."""
     start, depth = 0, 0
-    for place, token in enumerate(tokens, 1):
+    for place, token in enumerate(tokens):
+        following = tokens[place + 1] if place + 1 < len(tokens) else ""
         if _is_directive(token):
-            ends = start == place - 1
-        elif token in CLOSER:
-            depth += 1
-            # What stands in a namespace stands alone.
-            ends = depth == 1 and tokens[start] in ("namespace", "extern")
-            depth -= ends
-        elif token in OPENER:
-            # The brace of a namespace closes nothing that was counted.
-            is_last = depth == 0
-            depth -= not is_last
-            followed = place < len(tokens) and tokens[place] in (";", ",")
-            ends = is_last or (token == "}" and depth == 0 and not followed)
+            is_end = start == place
+        elif token in OPENERS:
+            # A namespace begins: its brace is not counted, so that what it holds stands alone.
+            is_end = depth == 0 and tokens[start] in ("namespace", "extern")
+            depth += not is_end
+        elif token in CLOSERS:
+            ends_namespace = depth == 0
+            depth -= not ends_namespace
+            ends_body = token == "}" and depth == 0 and following not in (";", ",")
+            is_end = ends_namespace or ends_body
         else:
-            ends = token == ";" and depth == 0
-        if ends:
-            yield _named(tuple(tokens[start:place]))
-            start = place
+            is_end = token == ";" and depth == 0
+        if is_end:
+            yield _named(tuple(tokens[start : place + 1]))
+            start = place + 1
     if start < len(tokens):
         yield _Declaration(tuple(tokens[start:]))
 

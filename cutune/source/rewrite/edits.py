@@ -70,31 +70,44 @@ def launch_edits(
         yield from _repeating_edits(site, kernel, expressions)
         return
     head = f"cutune_launch({', '.join([str(site.id), *expressions])}) ? (void)0 : cutune_call("
-    copied = kernel.copy if kernel is not None else None
-    copy = _copy_at(site, copied) if copied is not None else ""
-    type_ = _chosen(site) if site.by_arguments else f"decltype(&{copy})" if site.by_copy else ""
-    cast = f"static_cast<{type_}>(" if type_ else ""
+    cast = _cast_at(site, kernel)
     yield Edit.insert(site.span.start, head + cast + "::" * site.is_global)
     deduced = ", ".join(_deduced(site))
-    end = site.span.start + len(site.callee)
     if deduced and site.callee.endswith(">"):
-        yield Edit.insert(end - 1, f", {deduced}")
+        yield Edit.insert(site.span.start + len(site.callee) - 1, f", {deduced}")
         deduced = ""
     types = f"<{deduced}>" * bool(deduced) + ")" * bool(cast)
-    told = ""
-    if kernel is not None and (kernel.members or kernel.inner_pointers):
-        told = f", {_members(kernel.members, kernel.inner_pointers)}"
-    if copied is not None:
-        change = ["1"] * copied.is_flat + ["2"] * copied.is_of_one_block
-        known = ", ".join([*map(str, copied.block), *change])
-        copy = f", cutune_copied<{known}>({copy})"
-    callees = (callee_named(site.callee, site.kernel, variant.kernel) for variant in variants)
-    names = ", ".join(function_at(site, callee) for callee in callees if callee is not None)
-    text = f"{types}{copy}{f', cutune_variants({names})' if names else ''}{told})"
-    yield Edit(site.called, text + line_structure(site.source[site.called]))
+    told = "".join(f", {one}" for one in _told(site, kernel, variants))
+    yield Edit(site.called, f"{types}{told})" + line_structure(site.source[site.called]))
     if site.filled:
         arguments = ", ".join(["", *site.filled] if site.arguments else site.filled)
         yield Edit.insert(site.span.end - 1, arguments)
+
+
+def _cast_at(site: LaunchSite, kernel: Kernel | None) -> str:
+    """The beginning of a cast, where the name of a kernel alone does not tell which one it is."""
+    if site.by_arguments:
+        return f"static_cast<{_chosen(site)}>("
+    if site.by_copy and kernel is not None and kernel.copy is not None:
+        return f"static_cast<decltype(&{_copy_at(site, kernel.copy)})>("
+    return ""
+
+
+def _told(
+    site: LaunchSite, kernel: Kernel | None, variants: Sequence[KernelVariant]
+) -> Iterator[str]:
+    """What a call is told besides its kernel: the copy, the variants, members of arguments."""
+    copied = kernel.copy if kernel is not None else None
+    if copied is not None:
+        change = ["1"] * copied.is_flat + ["2"] * copied.is_of_one_block
+        known = ", ".join([*map(str, copied.block), *change])
+        yield f"cutune_copied<{known}>({_copy_at(site, copied)})"
+    callees = (callee_named(site.callee, site.kernel, variant.kernel) for variant in variants)
+    names = ", ".join(function_at(site, callee) for callee in callees if callee is not None)
+    if names:
+        yield f"cutune_variants({names})"
+    if kernel is not None and (kernel.members or kernel.inner_pointers):
+        yield _members(kernel.members, kernel.inner_pointers)
 
 
 def _copy_at(site: LaunchSite, copy: KernelCopy) -> str:

@@ -22,6 +22,8 @@ from cutune.source.rewrite.edits import variants_at
 from cutune.source.unit.integers import integer_type
 from cutune.toolchain.device.thread_block import WARP
 
+#: In place of a function or a table that a site does not need.
+NONE = "nullptr"
 #: A kernel that stands in for one whose address is not known: both are compiled together.
 _WITNESS = "reinterpret_cast<const void *>(cutune_witness)"
 
@@ -79,7 +81,7 @@ def site_table(
     program: Program,
     sites: Iterable[LaunchSite],
     routines: Mapping[int, str] | None = None,
-    threads: str = "nullptr",
+    threads: str = NONE,
 ) -> str:
     """C++ text of the guard functions and of the table that `cutune_launch` looks sites up in.
 
@@ -88,7 +90,7 @@ def site_table(
     known = ((site, program.kernel(site.kernel)) for site in sorted(sites, key=attrgetter("id")))
     routines = routines or {}
     rows = [
-        _Row(program, site, kernel, routines.get(site.id, "nullptr"))
+        _Row(program, site, kernel, routines.get(site.id, NONE))
         for site, kernel in known
         if kernel is not None
     ]
@@ -151,7 +153,7 @@ def _function_of_threads(kernel: Kernel, threads: str) -> str:
     """The function that changes the number of threads; `threads`: where any number does."""
     if _free_grids(kernel):
         return threads
-    return "cutune_drop_threads" if _idle_threads(kernel) else "nullptr"
+    return "cutune_drop_threads" if _idle_threads(kernel) else NONE
 
 
 class _Arguments:
@@ -179,52 +181,47 @@ class _Row:
     @property
     def guards(self) -> dict[str, str]:
         """Per dimension its guard, or how many threads have work where others are not needed."""
-        is_tuned = self.routine != "nullptr"
+        is_tuned = self.routine != NONE
         return {**_guards(self.kernel), **(_idle_threads(self.kernel) if is_tuned else {})}
 
     def functions(self) -> Iterator[str]:
+        """Functions and tables to which the row refers."""
         site, kernel = self.site, self.kernel
-        for dimension, guard in self.guards.items():
-            # Exact integers (`DimensionProof.guard`); where one is too large, 0 is "not known".
-            arguments = _Arguments(kernel, guard_parameters(kernel, guard) or ())
-            unused = "" if arguments.names else "(void)argument_; "
-            value = renamed(one_line(guard), arguments.names)
-            yield (
-                f"static inline long long cutune_guard_{site.id}_{dimension}"
-                f"(const long long *argument_) {{ {arguments.declared}{unused}"
-                f"return {arguments.fit or 'true'} ? cutune_bound({value}) : 0; }}"
-            )
+        yield from (self._guard(dimension, guard) for dimension, guard in self.guards.items())
         if site.shared is not None:
-            # Bytes of dynamic shared memory of a block; all in 64 bits, products of literals, too.
-            names = set(re.findall(r"\b[xyz]\b", site.shared))
-            parameters = ", ".join(f"long long{f' {d}' if d in names else ''}" for d in DIMENSIONS)
-            value = re.sub(r"\b\d+\b", r"\g<0>ll", site.shared)
-            head = f"static inline long long cutune_shared_{site.id}({parameters})"
-            yield f"{head} {{ return {value}; }}"
+            yield _shared(site.id, site.shared)
         if self._is_bound:
-            body = self._free
-            named = ("argument_", "integers_", "extent_", "allocation_")
-            others = (name for name in named if not re.search(rf"\b{name}\b", body))
-            unused = "".join(f"(void){name}; " for name in others)
-            yield (
-                f"static inline bool cutune_free_{site.id}(const long long *argument_, "
-                f"unsigned long long integers_, const long long *extent_, "
-                f"cutune_memory *allocation_) {{ {unused}{body} }}"
-            )
+            yield self._free()
         if kernel.proven_for and kernel.elsewhere is None:
             versions = ", ".join(map(str, (*sorted(kernel.proven_for), 0)))
             yield f"static const int cutune_proven_{site.id}[] = {{{versions}}};"
         if variants := variants_at(self.program, site):
-            tiles = {v.name: f"cutune_tile_{site.id}_{n}" for n, v in enumerate(variants) if v.tile}
-            yield from (self._tile(v.tile, tiles[v.name]) for v in variants if v.tile)
-            rows = (
-                f"{{{c_string(one.name)}, {{{', '.join(f'{ids}u' for ids in one.coarsen)}}}, "
-                f"{argument_bits(one.pointers)}, {argument_bits(one.written)}, "
-                f"cutune_supposes_rightly{_tile_fields(one, tiles)}}}"
-                for one in variants
-            )
-            head = f"static const cutune_variant cutune_variants_{site.id}[]"
-            yield f"{head} = {{{', '.join(rows)}}};"
+            yield from self._variants(variants)
+
+    def _guard(self, dimension: str, guard: str) -> str:
+        """The function that tells the guard bound of a dimension."""
+        # Exact integers (`DimensionProof.guard`); where one is too large, 0 is "not known".
+        arguments = _Arguments(self.kernel, guard_parameters(self.kernel, guard) or ())
+        unused = "" if arguments.names else "(void)argument_; "
+        value = renamed(one_line(guard), arguments.names)
+        return (
+            f"static inline long long cutune_guard_{self.site.id}_{dimension}"
+            f"(const long long *argument_) {{ {arguments.declared}{unused}"
+            f"return {arguments.fit or 'true'} ? cutune_bound({value}) : 0; }}"
+        )
+
+    def _variants(self, variants: Sequence[KernelVariant]) -> Iterator[str]:
+        """The table of variants, behind the functions of those that are tiles."""
+        number = self.site.id
+        tiles = {v.name: f"cutune_tile_{number}_{n}" for n, v in enumerate(variants) if v.tile}
+        yield from (self._tile(v.tile, tiles[v.name]) for v in variants if v.tile)
+        rows = (
+            f"{{{c_string(one.name)}, {{{', '.join(f'{ids}u' for ids in one.coarsen)}}}, "
+            f"{argument_bits(one.pointers)}, {argument_bits(one.written)}, "
+            f"cutune_supposes_rightly{_tile_fields(one, tiles)}}}"
+            for one in variants
+        )
+        yield f"static const cutune_variant cutune_variants_{number}[] = {{{', '.join(rows)}}};"
 
     def _tile(self, tile: Tile, name: str) -> str:
         """The function that tells the grid of a copy with another constant."""
@@ -261,9 +258,19 @@ class _Row:
         """Does it depend on the arguments whether a thread may come into any warp?"""
         return bool(self.kernel.may_meet or self.kernel.distinct_places)
 
-    @property
     def _free(self) -> str:
-        """The body of the function that says whether each thread may come into any warp."""
+        """The function that says whether each thread may come into any warp."""
+        body = self._free_body
+        named = ("argument_", "integers_", "extent_", "allocation_")
+        unused = (name for name in named if not re.search(rf"\b{name}\b", body))
+        return (
+            f"static inline bool cutune_free_{self.site.id}(const long long *argument_, "
+            f"unsigned long long integers_, const long long *extent_, cutune_memory *allocation_) "
+            f"{{ {''.join(f'(void){name}; ' for name in unused)}{body} }}"
+        )
+
+    @property
+    def _free_body(self) -> str:
         if self._positions is None:
             return "return false;"
         integers, _ = self._positions
@@ -282,7 +289,7 @@ class _Row:
 
     @cached_property
     def _positions(self) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-        """Those of the integers and the pointers that it depends on; None: it cannot be told."""
+        """Positions of the integers, and of the pointers, that it depends on; None: not known."""
         kernel = self.kernel
         # A launch that is repeated has the values, but not as the kernel's parameters.
         is_told = self.site.has_all_arguments(kernel) and not kernel.inner_pointers
@@ -298,7 +305,7 @@ class _Row:
         """Initialise a `cutune_site`."""
         site, kernel, guards, routine = self.site, self.kernel, self.guards, self.routine
         rules = [dimension_rule(kernel, index).value for index in range(3)]
-        named = [f"cutune_guard_{site.id}_{d}" if d in guards else "nullptr" for d in DIMENSIONS]
+        named = [f"cutune_guard_{site.id}_{d}" if d in guards else NONE for d in DIMENSIONS]
         guarding = {i for guard in guards.values() for i in guard_parameters(kernel, guard) or ()}
         variants = variants_at(self.program, site)
         if any(one.tile for one in variants):
@@ -313,26 +320,36 @@ class _Row:
         proven = kernel.allowed.proven if kernel.allowed is not None else ()
         widths = f"{sum(1 << (width // WARP - 1) for width in proven):#x}u" if proven else "0"
         code = site.id if kernel.elsewhere is None else kernel.elsewhere.name
-        fields = (
-            *(f"{site.id}", c_string(kernel.name), c_path(site.source.path)),
-            *(f"{{{', '.join(rules)}}}", f"{{{', '.join(named)}}}", argument_bits(guarding)),
-            *(f"{kernel.max_threads}u", routine),
-            "0ull" if routine == "nullptr" else f"{routine}_arguments",
-            f"cutune_shared_{site.id}" if site.shared is not None else "nullptr",
-            _boolean(kernel.needs_warps),
-            axis_bits(d in kernel.single_thread for d in DIMENSIONS),
-            _boolean(namesakes == 1 and not kernel.template_parameters),
-            axis_bits([*(one.indexed for one in kernel.dimensions), kernel.narrow_blocks]),
-            f"cutune_free_{site.id}" if self._is_bound else "nullptr",
-            *(argument_bits({*integers, *pointers}), _boolean(bool(kernel.may_meet))),
-            f"cutune_proven_{code}" if kernel.proven_for else "nullptr",
-            _WITNESS if kernel.proven_for and site.called is None else "nullptr",
-            _boolean(edits),
-            f"cutune_variants_{site.id}" if variants else "nullptr",
-            *(f"{len(variants)}", _boolean(kernel.must_hold), widths, f"{least_shared(kernel)}"),
-            _function_of_threads(kernel, threads) if routine != "nullptr" else "nullptr",
-        )
-        return f"    {{{', '.join(fields)}}},"
+        # The fields of `cutune_site`, by their names and in their order.
+        fields = {
+            "id": f"{site.id}",
+            "kernel": c_string(kernel.name),
+            "file": c_path(site.source.path),
+            "rule": f"{{{', '.join(rules)}}}",
+            "guard": f"{{{', '.join(named)}}}",
+            "guard_arguments": argument_bits(guarding),
+            "max_threads": f"{kernel.max_threads}u",
+            "select": routine,
+            "select_arguments": "0ull" if routine == NONE else f"{routine}_arguments",
+            "shared": f"cutune_shared_{site.id}" if site.shared is not None else NONE,
+            "needs_warps": _boolean(kernel.needs_warps),
+            "single_thread": axis_bits(d in kernel.single_thread for d in DIMENSIONS),
+            "is_one_kernel": _boolean(namesakes == 1 and not kernel.template_parameters),
+            "indexed": axis_bits([*(d.indexed for d in kernel.dimensions), kernel.narrow_blocks]),
+            "is_free": f"cutune_free_{site.id}" if self._is_bound else NONE,
+            "free_arguments": argument_bits({*integers, *pointers}),
+            "asks_for_memory": _boolean(bool(kernel.may_meet)),
+            "proven": f"cutune_proven_{code}" if kernel.proven_for else NONE,
+            "witness": _WITNESS if kernel.proven_for and site.called is None else NONE,
+            "edits_graphs": _boolean(edits),
+            "variants": f"cutune_variants_{site.id}" if variants else NONE,
+            "variant_count": f"{len(variants)}",
+            "must_be_free": _boolean(kernel.must_hold),
+            "widths": widths,
+            "least": f"{least_shared(kernel)}",
+            "try_threads": _function_of_threads(kernel, threads) if routine != NONE else NONE,
+        }
+        return f"    {{{', '.join(fields.values())}}},"
 
 
 def _tile_fields(variant: KernelVariant, tiles: Mapping[str, str]) -> str:
@@ -346,6 +363,15 @@ def _tile_fields(variant: KernelVariant, tiles: Mapping[str, str]) -> str:
 def has_tiles(program: Program, sites: Iterable[LaunchSite]) -> bool:
     """Does a launch choose among copies with other constants?"""
     return any(v.tile for site in sites for v in variants_at(program, site))
+
+
+def _shared(number: int, text: str) -> str:
+    """The function that tells the bytes of dynamic shared memory of a block."""
+    # All in 64 bits, products of literals, too.
+    value = re.sub(r"\b\d+\b", r"\g<0>ll", text)
+    names = set(re.findall(r"\b[xyz]\b", text))
+    parameters = ", ".join(f"long long{f' {d}' if d in names else ''}" for d in DIMENSIONS)
+    return f"static inline long long cutune_shared_{number}({parameters}) {{ return {value}; }}"
 
 
 def _reaches(condition: DistinctPlaces, names: Mapping[str, str]) -> str:

@@ -138,9 +138,10 @@ def _include_guard(directives: Sequence[Directive]) -> int:
     return 0 if directives[0].rest.split()[:1] == directives[1].rest.split() else -1
 
 
-CLOSER = {"(": ")", "[": "]", "{": "}"}
-OPENER = {closer: opener for opener, closer in CLOSER.items()}
-_BRACKETS = CLOSER.keys() | OPENER.keys()
+CLOSER_OF = {"(": ")", "[": "]", "{": "}"}
+OPENER_OF = {closer: opener for opener, closer in CLOSER_OF.items()}
+OPENERS, CLOSERS = frozenset(CLOSER_OF), frozenset(OPENER_OF)
+_BRACKETS = OPENERS | CLOSERS
 
 #: Open brackets as a linked list, so that a branch remembers its state at no cost.
 OpenBrackets = tuple[int, "OpenBrackets"] | None
@@ -211,9 +212,9 @@ class Brackets:
 
     def _match(self, tokens: Sequence[Token], index: int) -> None:
         text, opener = tokens[index].text, self._stack[0] if self._stack is not None else -1
-        if text in CLOSER:
+        if text in OPENERS:
             self._stack = (index, self._stack)
-        elif self._stack is not None and tokens[opener].text == OPENER[text]:
+        elif self._stack is not None and tokens[opener].text == OPENER_OF[text]:
             self.partner[opener], self.partner[index] = index, opener
             self._stack = self._stack[1]
         elif not self._dead:
@@ -237,7 +238,7 @@ def closing(texts: Sequence[str], opener: int) -> int:
     """The bracket that closes one; the number of texts where none does."""
     depth = 0
     for place in range(opener, len(texts)):
-        depth += (texts[place] in CLOSER) - (texts[place] in OPENER)
+        depth += (texts[place] in OPENERS) - (texts[place] in CLOSERS)
         if depth == 0:
             return place
     return len(texts)
@@ -252,5 +253,5 @@ def behind_template(texts: Sequence[str]) -> int:
         depth += {"<": 1, ">": -1, ">>": -2}.get(texts[place], 0)
         if depth == 0:
             return place + 1
-        place = closing(texts, place) + 1 if texts[place] in CLOSER else place + 1
+        place = closing(texts, place) + 1 if texts[place] in OPENERS else place + 1
     return 0

@@ -20,7 +20,8 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.source import Source, Span
 from cutune.source.syntax.directives import (
-    CLOSER,
+    CLOSERS,
+    OPENERS,
     Brackets,
     Directive,
     Macro,
@@ -61,7 +62,7 @@ class SourceFunction:
 
     @property
     def braces(self) -> tuple[int, int]:
-        """Those around its body, which it has."""
+        """The braces around its body, which it has."""
         assert self.body is not None, "it is only declared"
         return self.body
 
@@ -104,7 +105,7 @@ class _Scan:
         index = first = 0
         while index < len(tokens):
             text = tokens[index].text
-            behind = max(index, partner[index]) + 1 if text in ("(", "[", "{") else index + 1
+            behind = max(index, partner[index]) + 1 if text in OPENERS else index + 1
             is_access = text == ":" and tokens[index - 1].text in ("public", "private", "protected")
             if text == "{":
                 function = self._function(first, index)
@@ -172,7 +173,7 @@ class _Scan:
                 head.is_none = True
             elif head.groups and text in ("->", ":"):
                 head.end = head.index
-            if tokens[head.index].text in CLOSER:
+            if tokens[head.index].text in OPENERS:
                 if tokens[head.index].text == "(" and self._may_name(head.index - 1, start):
                     head.groups.append(head.index)
                 if partner[head.index] < head.index:
@@ -233,7 +234,7 @@ class _Scan:
             text = self.tokens[index].text
             if text in (";", "}"):
                 break
-            if text in CLOSER:
+            if text in OPENERS:
                 index = max(index, self.brackets.partner[index])
             depth += {"<": 1, ">": -1}.get(text, 0)
             end = index if depth == 0 else None
@@ -311,10 +312,10 @@ class Syntax:
     def _open(self) -> Sequence[int]:
         partner, found = self.brackets.partner, [-1]
         for index, token in enumerate(self.tokens):
-            if token.text in CLOSER:
+            if token.text in OPENERS:
                 found.append(index)
             else:
-                is_closed = token.text in (")", "]", "}") and partner[index] >= 0
+                is_closed = token.text in CLOSERS and partner[index] >= 0
                 found.append(found[partner[index] if is_closed else index])
         return found
 
@@ -345,7 +346,7 @@ class Syntax:
         index = first
         while first <= index < len(self.tokens):
             yield index
-            is_opener = self.tokens[index].text in CLOSER
+            is_opener = self.tokens[index].text in OPENERS
             index = (self.brackets.partner[index] if is_opener else index) + 1
 
     def directives_within(self, first: int, last: int) -> tuple[Directive, ...]:
@@ -438,7 +439,7 @@ class _Launches:
         index = opener + 1
         while index < len(tokens) - 3:
             text = tokens[index].text
-            if text in CLOSER and partner[index] >= 0:
+            if text in OPENERS and partner[index] >= 0:
                 index = partner[index]
             elif text in (";", "{", "}", ")", "]") or tokens[index].kind == "LAUNCH_OPEN":
                 return None
@@ -485,7 +486,7 @@ class _Launches:
         begin = index = first
         while index <= last:
             text = tokens[index].text
-            if text in CLOSER and partner[index] >= 0:
+            if text in OPENERS and partner[index] >= 0:
                 index = partner[index]
             elif text == "<" and index > first and tokens[index - 1].kind == "IDENTIFIER":
                 closer = closers.get(index, last)
@@ -548,7 +549,7 @@ def template_opener(tokens: Sequence[Token], partner: Sequence[int], closer: int
         depth += {">": 1, "<": -1}.get(text, 0)
         if depth == 0:
             return index
-        if text in (")", "]", "}"):
+        if text in CLOSERS:
             if partner[index] < 0:
                 return None
             index = partner[index]
@@ -571,7 +572,7 @@ def template_closers(
             openers.append(index)
         elif text == ">" and openers:
             found[openers.pop()] = index
-        elif text in CLOSER and partner[index] >= 0:
+        elif text in OPENERS and partner[index] >= 0:
             index = partner[index]
         elif text in (";", ")", "}", "&&", "||", "?") or tokens[index].kind == "LAUNCH_OPEN":
             openers.clear()

@@ -121,7 +121,7 @@ class Reach:
 
     @cached_property
     def _classes(self) -> dict[int, list[_Class]]:
-        """Those of each text, by its identity."""
+        """The classes of each text, by its identity."""
         return {id(syntax): list(_classes(syntax)) for syntax in (*self.files, *self.expanded)}
 
     @cached_property

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from cutune.core.codes import Code
 from cutune.source.program import DimensionProof, Impurity, Kernel, KernelParameter, MemberParameter
-from cutune.source.syntax.directives import CLOSER, closing
+from cutune.source.syntax.directives import CLOSERS, OPENERS, closing
 from cutune.source.syntax.parse import Syntax
 from cutune.source.syntax.tokens import Token, word_set
 from cutune.source.unit.integers import QUALIFIERS, SCOPE, integer_type
@@ -184,7 +184,7 @@ def _statements(body: Sequence[Token]) -> Iterator[list[Token]]:
     statement: list[Token] = []
     depth = 0
     for token, following in zip(body, [*(one.text for one in body[1:]), ""], strict=False):
-        depth += (token.text in CLOSER) - (token.text in CLOSER.values())
+        depth += (token.text in OPENERS) - (token.text in CLOSERS)
         last = statement[-1].text if statement else ""
         is_label = token.text == ":" and last in ("public", "private", "protected")
         is_end = depth == 0 and (token.text == ";" or is_label)
@@ -204,7 +204,7 @@ def _has_parameters(statement: Sequence[Token]) -> bool:
     for token in statement:
         if depth == 0 and token.text == "(":
             return True
-        depth += (token.text in CLOSER) - (token.text in CLOSER.values())
+        depth += (token.text in OPENERS) - (token.text in CLOSERS)
     return False
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 from cutune.core.source import Source
-from cutune.source.syntax.directives import CLOSER, OPENER, Macro
+from cutune.source.syntax.directives import CLOSERS, OPENERS, Macro
 from cutune.source.syntax.parse import Range, Syntax
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.integers import QUALIFIERS
@@ -175,7 +175,7 @@ def _arguments(tokens: list[Token], opener: int, use: Token) -> tuple[list[list[
     depth = 1
     for index in range(opener + 1, len(tokens)):
         text = tokens[index].text
-        depth += (text in CLOSER) - (text in OPENER)
+        depth += (text in OPENERS) - (text in CLOSERS)
         if depth == 0:
             return arguments, index + 1
         if text == "," and depth == 1:
@@ -193,9 +193,10 @@ _Lines = Mapping[tuple[str, int], Sequence[str]]
 
 @dataclass(frozen=True)
 class Unsteady:
-    """Answers for one unit. `sources`: the user's files. `expanded`: them as they are compiled.
+    """Macros of one unit that have other text at each use, or on each line.
 
-    `marked`: asks for them with marks, and gives None where nobody knows.
+    `sources`: the user's files. `expanded`: these as they are compiled. `marked`: asks for them
+    with marks, and gives None where nobody knows.
     """
 
     sources: tuple[Source, ...] = ()

@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import TypeVar
 
 from cutune.core.source import Source, Span
-from cutune.source.syntax.directives import CLOSER, OPENER
+from cutune.source.syntax.directives import CLOSERS, OPENERS
 from cutune.source.syntax.parse import SourceFunction, Syntax, attribute_opener
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.integers import integer_type, literal_value
@@ -241,7 +241,7 @@ def split_commas(tokens: Sequence[Token]) -> Iterator[list[Token]]:
     depth = angle = 0
     for token in tokens:
         text = token.text
-        depth += (text in CLOSER) - (text in OPENER)
+        depth += (text in OPENERS) - (text in CLOSERS)
         angle += {"<": 1, ">": -1}.get(text, 0) if depth == 0 else 0
         if text == "," and depth == 0 and angle <= 0:
             yield item

@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cutune.check.array_agreement import array_agreement
 from cutune.check.call_plan import Argument, Extent, NumberType, Side, TrialCall
 from cutune.check.call_worker import contents_of, run_calls
 from cutune.check.called import callable_in, check_same, chosen
-from cutune.check.judge import Asked, Size, default_sizes
+from cutune.check.judge import Asked, Size, array_agreement, default_sizes
 from cutune.cli.main import main
 from cutune.core.diagnostics import CutuneError
 from cutune.measure.trial_contents import CONTENTS, SPECIAL, typed_contents

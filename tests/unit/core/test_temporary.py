@@ -62,7 +62,7 @@ def test_no_folder_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> str:
         raise FileNotFoundError(2, "No usable temporary directory found")
 
-    temporary._run_folder.cache_clear()
+    temporary._process_folder.cache_clear()
     monkeypatch.setattr(tempfile, "gettempdir", refuse)
     with pytest.raises(CutuneError) as caught:
         temporary.temporary_folder()

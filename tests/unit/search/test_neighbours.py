@@ -408,7 +408,7 @@ def test_transfer_of_the_own_device_loses_least() -> None:
     fast_large = TimeTable(("N",), ("m",), {(1,): {(4,): 3.0, (8,): 2.0}})
     found = {
         devices: lost.worst
-        for devices, lost in transfer({"a": fast_small, "b": fast_large}).items()
+        for devices, lost in transfer({"a": fast_small, "b": fast_large}, 0.04).items()
         if lost is not None
     }
     assert found == {("a", "a"): 0, ("a", "b"): 0.5, ("b", "a"): 1.0, ("b", "b"): 0}

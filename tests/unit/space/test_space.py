@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cutune.core.diagnostics import CutuneError
-from cutune.space import space as tables
+from cutune.space import tables
 from cutune.space.annotation import Condition, Value, Values, read_choice
 from cutune.space.columns import Column, is_true, mask
 from cutune.space.parameter import (
