@@ -24,7 +24,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from cutune.ptx.taint import names, results
-from cutune.ptx.types import TYPE_BYTES, Function, Instruction, Module
+from cutune.ptx.types import ACTIVE_LANES, TYPE_BYTES, Function, Instruction, Module
 
 #: Numbers of labels and local memory count the functions of a module.
 _COUNTED = re.compile(r"(\$L__BB|__local_depot)\d+")
@@ -67,6 +67,11 @@ def code_of(
     limits = tuple(sorted(function.directives.items())) if with_limits else ()
     frame = [tuple(v.content for v in each) for each in (function.parameters, function.variables)]
     return tuple(frame), limits, registers, body
+
+
+def tells_active_lanes(function: Function) -> bool:
+    """Does it ask which lanes of a warp are at one place? A copy's may come together elsewhere."""
+    return any(one.opcode == ACTIVE_LANES for one in function.instructions)
 
 
 def dynamic_arrays(module: Module) -> frozenset[str]:

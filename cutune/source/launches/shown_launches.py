@@ -86,9 +86,10 @@ class ShownLaunches:
             matched = self._matched[0].get(launch.callee[0], [])
             if matched and all(self._is_as_written(launch, *seen) for seen in matched):
                 continue
-            if (argument := _MacroArgument.around(self.syntax, launch)) is not None:
-                if shown := [one for part in parts for one in argument.shown_in(part, self.unit)]:
-                    found[launch.callee[0]] = shown
+            argument = _MacroArgument.around(self.syntax, launch)
+            of_parts = (argument.shown_in(part, self.unit) for part in parts if argument)
+            if shown := [one for of_part in of_parts for one in of_part]:
+                found[launch.callee[0]] = shown
         return found
 
     @cached_property
