@@ -66,6 +66,8 @@ class TileConstant:
     qualified: str = ""
     #: Where it is an argument of a type that is one of the kernel's template.
     of_type: TypeArgument | None = None
+    #: By how much constants are larger that are computed from it.
+    beside: tuple[int, ...] = ()
 
     def is_in(self, formula: Formula) -> bool:
         """Does a formula of a launch name it, or have its number?"""
@@ -113,9 +115,25 @@ def constants_of(text: KernelText, sites: Sequence[LaunchSite]) -> list[TileCons
                     is_member=is_free and not is_macro,
                     qualified=f"{qualifier}::{inside}" if qualifier else name.text,
                 )
+    _join_computed(found, [name for site in sites for name in _names_in_configuration(site)])
     configured = {name.text for site in sites for name in _names_in_configuration(site)}
     configured |= {f"{NUMBER}{value}" for site in sites for value in _numbers_in_block(site)}
     return [*found.values()] if configured & found.keys() else [*_numbers_of(sites)]
+
+
+def _join_computed(found: dict[str, TileConstant], names: Sequence[Name]) -> None:
+    """Leave out constants that are computed from others, which follow these."""
+    for name in names:
+        known = found.get(name.text)
+        if known is None or name.value is None:
+            continue
+        bases = {one.text for one in names_of(name.value)} & found.keys()
+        for base in bases:
+            more = known.value - found[base].value
+            beside = {*found[base].beside, more} if len(bases) == 1 else found[base].beside
+            found[base] = replace(found[base], beside=tuple(sorted(beside)))
+        if bases:
+            del found[name.text]
 
 
 def _numbers_of(sites: Sequence[LaunchSite]) -> Iterator[TileConstant]:
