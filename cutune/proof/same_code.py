@@ -417,7 +417,7 @@ class Products:
         return one if is_product else None
 
     def _sum(self, *products: FloatOperation) -> Sum:
-        """What is added; factors of the same vectors (x.x * y.x + x.y * y.y) with their places."""
+        """Products that are added; factors of the same vectors are known by their places, too."""
         parts = [[self.operations.vector_part(o) for o in one.operands[:2]] for one in products]
         known = [[part for part in both if part is not None] for both in parts]
         loads = {tuple(sorted(load for load, _ in both)) for both in known}
