@@ -69,6 +69,11 @@ class TileConstant:
     #: By how much constants are larger that are computed from it.
     beside: tuple[int, ...] = ()
 
+    @property
+    def is_plain(self) -> bool:
+        """Is it a macro or a constant of the file, so that others may be computed from it?"""
+        return not (self.is_parameter or self.is_number or self.is_member or self.of_type)
+
     def is_in(self, formula: Formula) -> bool:
         """Does a formula of a launch name it, or have its number?"""
         if self.name.startswith(NUMBER):
@@ -122,16 +127,16 @@ def constants_of(text: KernelText, sites: Sequence[LaunchSite]) -> list[TileCons
 
 
 def _join_computed(found: dict[str, TileConstant], names: Sequence[Name]) -> None:
-    """Leave out constants that are computed from others, which follow these."""
+    """Leave out constants of the file that are computed from others of it, which they follow."""
+    plain = {text for text, one in found.items() if one.is_plain}
     for name in names:
-        known = found.get(name.text)
-        if known is None or name.value is None:
+        if name.text not in found.keys() & plain or name.value is None:
             continue
-        bases = {one.text for one in names_of(name.value)} & found.keys()
+        bases = {one.text for one in names_of(name.value)} & found.keys() & plain
+        more = {found[name.text].value - found[base].value for base in bases if len(bases) == 1}
         for base in bases:
-            more = known.value - found[base].value
-            beside = {*found[base].beside, more} if len(bases) == 1 else found[base].beside
-            found[base] = replace(found[base], beside=tuple(sorted(beside)))
+            beside = sorted({*found[base].beside, *more})
+            found[base] = replace(found[base], beside=tuple(beside))
         if bases:
             del found[name.text]
 
