@@ -22,6 +22,8 @@ from cutune.toolchain.device.thread_block import GRID_LIMITS, Block, threads_of
 #: Launches with more are alike where there are many: one of so many is tried.
 _LARGE, _OF_LARGE = 250_000, 5
 _PAGE = 4096
+#: Launches that reach further, as where an index wraps around at a small size, are not tried.
+_MOST_BYTES = 1 << 28
 
 _Sizes = Mapping[str, int]
 Assigned = tuple[tuple[str, int], ...]
@@ -55,6 +57,8 @@ EndedWell = Callable[[TriedLaunch], TriedLaunch | None]
 def arrays_of(counted: LaunchCounters, places: Sequence[int]) -> tuple[tuple[int, int, int], ...]:
     """Return `TriedLaunch.arrays` of a launch without data; nothing where they are not known.
 
+    Nor where they are too large to be filled.
+
     `places`: of pointers among the parameters.
     """
     ranges: dict[int, tuple[int, int]] = {}
@@ -65,6 +69,8 @@ def arrays_of(counted: LaunchCounters, places: Sequence[int]) -> tuple[tuple[int
             known = ranges.get(array, (low, high))
             ranges[array] = min(low, known[0]), max(high, known[1])
     if not ranges or len(places) > MAX_ARRAYS or max(ranges) >= len(places):
+        return ()
+    if sum(high - low for low, high in ranges.values()) > _MOST_BYTES:
         return ()
     begins = {one: GHOST_BASE + one * ARRAY_BYTES + ARRAY_BYTES // 2 for one in ranges}
     return tuple(

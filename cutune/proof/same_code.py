@@ -24,7 +24,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from cutune.ptx.taint import names, results
-from cutune.ptx.types import TYPE_BYTES, Function, Instruction, Module
+from cutune.ptx.types import ACTIVE_LANES, TYPE_BYTES, Function, Instruction, Module
 
 #: Numbers of labels and local memory count the functions of a module.
 _COUNTED = re.compile(r"(\$L__BB|__local_depot)\d+")
@@ -67,6 +67,11 @@ def code_of(
     limits = tuple(sorted(function.directives.items())) if with_limits else ()
     frame = [tuple(v.content for v in each) for each in (function.parameters, function.variables)]
     return tuple(frame), limits, registers, body
+
+
+def tells_active_lanes(function: Function) -> bool:
+    """Does it ask which lanes of a warp are at one place? A copy's may come together elsewhere."""
+    return any(one.opcode == ACTIVE_LANES for one in function.instructions)
 
 
 def dynamic_arrays(module: Module) -> frozenset[str]:
@@ -181,6 +186,19 @@ class FloatOperations:
             return None
         number, one = definitions[0]
         return FloatOperation(one, self._read[number])
+
+    def vector_part(self, operand: str) -> tuple[int, int] | None:
+        """Which load of several values gives a register, and at which place; None: no other does.
+
+        Its values lie behind one another in memory, however it is compiled.
+        """
+        definitions = self._definitions.get(operand.lstrip("-"), [])
+        if len(definitions) != 1 or definitions[0][1].opcode not in _LOADS:
+            return None
+        number, one = definitions[0]
+        written = results(one)
+        is_vector = _address(one) is not None and len(written) > 1
+        return (number, written.index(operand.lstrip("-"))) if is_vector else None
 
     @cached_property
     def _instructions(self) -> list[tuple[int, Instruction]]:
@@ -372,13 +390,13 @@ class Products:
             if one.opcode == "mul" and not one.is_rounded_always:
                 self.sums["rounded"].add((_product(one),))
             elif one.opcode in FUSED:
-                product, addend = _product(one), self._as_product(one.operands[2])
-                self.sums["fused"].add((product,))
-                self.sums["added"] |= {(product, addend)} if addend is not None else set()
+                addend = self._multiplied(one.operands[2])
+                self.sums["fused"].add((_product(one),))
+                self.sums["added"] |= {self._sum(one, addend)} if addend is not None else set()
             elif one.opcode in SUMS:
-                operands = map(self._as_product, one.operands)
+                operands = map(self._multiplied, one.operands)
                 if products := tuple(product for product in operands if product is not None):
-                    self.sums["loose"].add(products)
+                    self.sums["loose"].add(self._sum(*products))
 
     def are_those_of(self, kernel: Products) -> bool:
         """Tell whether they are those of a kernel, of which this function is a copy."""
@@ -389,14 +407,27 @@ class Products:
             _may_be(one, other) for one in both for other in turned
         )
 
-    def _as_product(self, operand: str) -> Product | None:
+    def _multiplied(self, operand: str) -> FloatOperation | None:
         one = self.operations.definition(operand)
         if one is None:
             return None
         if one.opcode in ("neg", "mov"):
-            return self._as_product(one.operands[0])
+            return self._multiplied(one.operands[0])
         is_product = one.opcode == "mul" and _kinds(one) and not one.is_rounded_always
-        return _product(one) if is_product else None
+        return one if is_product else None
+
+    def _sum(self, *products: FloatOperation) -> Sum:
+        """Products that are added; factors of the same vectors are known by their places, too."""
+        parts = [[self.operations.vector_part(o) for o in one.operands[:2]] for one in products]
+        known = [[part for part in both if part is not None] for both in parts]
+        loads = {tuple(sorted(load for load, _ in both)) for both in known}
+        if len(products) < 2 or len(loads) != 1 or len(known[0]) != 2:
+            return tuple(map(_product, products))
+        placed = []
+        for one, ((_, first), (_, second)) in zip(products, known, strict=True):
+            kind, (left, right) = _product(one)
+            placed.append((kind, (left | {f"part {first}"}, right | {f"part {second}"})))
+        return tuple(placed)
 
 
 def _product(one: FloatOperation) -> Product:

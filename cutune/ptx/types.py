@@ -230,6 +230,8 @@ WITHOUT_RESULT = (
 STEERING = LEAVING | BRANCHES | BARRIERS | MEMORY | {"call", "trap"}
 #: May not be skipped or repeated by some of the threads.
 BINDING = LEAVING | BARRIERS | {"brx", "call", "trap"}
+#: Tells which lanes of a warp are at the same place.
+ACTIVE_LANES = "activemask"
 #: Their result differs between threads, whatever their operands are.
 VARYING = _opcodes("ldu atom tex tld4 suld shfl vote match redux activemask call")
 #: Read registers, write registers, and do nothing else. `leaps` asks: a loop with an opcode that is

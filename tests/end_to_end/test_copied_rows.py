@@ -265,6 +265,17 @@ OF_IDS = {
         " if (t == 0) { for (int k = 1; k < SIZE / 32; ++k) s += w[k]; atomicAdd(out, s); }",
         True,
     ),
+    # The size of an array stays: it has places for the warps of few blocks.
+    "few_slots": (
+        "__shared__ int w[SIZE / 8]; SHUFFLE if (t % 32 == 0) w[t / 32] = s; __syncthreads();"
+        " if (t == 0) { for (int k = 1; k < SIZE / 32; ++k) s += w[k]; atomicAdd(out, s); }",
+        True,
+    ),
+    "few_slots_left_over": (
+        "__shared__ int w[SIZE / 8]; SHUFFLE if (t % 32 == 0) w[t / 32] = s; __syncthreads();"
+        " if (t == 0) { for (int k = 1; k < SIZE / 64; ++k) s += w[k]; atomicAdd(out, s); }",
+        False,
+    ),
     "stored": (
         "__shared__ int w[32]; SHUFFLE if (t % 32 == 0) w[t / 32] = s; __syncthreads();"
         " if (t == 0) { for (int k = 1; k < SIZE / 32; ++k) s += w[k]; out[blockIdx.x] = s; }",

@@ -174,10 +174,22 @@ IN_MACROS = r"""
 #define SHADOWING(...) do { const int width = 64; __VA_ARGS__; } while (0)
 #define NEVER(...) do { } while (0)
 #define CHANGED(...) do { __VA_ARGS__ + 0; } while (0)
+#define TWICE(call, times) do { call; for (int k = 1; k < times; ++k) { call; } } while (0)
+#define WIDTH 64
+#define BLOCKS(n, width) (((n) + (width) - 1) / (width))
+#define VARIABLE width
+#define VARIED 32
+#undef VARIED
+#define VARIED 64
 template <typename T> __global__ void add(int n, T *x, T value) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) x[i] += value;
 }
+template <typename T> __global__ void take(int n, T *x, T value) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] -= value;
+}
+#define take add
 void all(int n, int *x, int type) {
     const int width = 32, blocks = (n + width - 1) / width;
     BY_TYPE(type, ([&] { add<scalar><<<blocks, width>>>(n, (scalar *)x, scalar(1)); }));  // tunable
@@ -195,6 +207,12 @@ void all(int n, int *x, int type) {
     SHADOWING(add<int><<<(n + width - 1) / width, width>>>(n, x, 32));  // CT205
     SHADOWING({ add<int><<<(n + width - 1) / width, width>>>(n, x, 64); });  // CT244
     NEVER({ add<int><<<blocks, width>>>(n, x, 128); });  // CT244
+    TWICE((add<int><<<BLOCKS(n, WIDTH), WIDTH>>>(n, x, 256)), 3);  // tunable
+    CHECKED(add<int><<<(n + WIDTH - 1) / WIDTH, WIDTH>>>(n, x, 512));  // tunable
+    SHADOWING(add<int><<<BLOCKS(n, VARIABLE), VARIABLE>>>(n, x, 1024));  // CT205
+    CHECKED(add<int><<<BLOCKS(n, VARIED), VARIED>>>(n, x, 2048));  // CT205
+    CHECKED(take<int><<<blocks, WIDTH>>>(n, x, 4096));  // CT205
+    SHOWN(add<int><<<blocks, WIDTH>>>(n, x, 8192));  // CT205
 }
 int main() {
     const int n = 1000;

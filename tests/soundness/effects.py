@@ -109,6 +109,9 @@ NEIGHBOURS = (
     "if (((int)($i) & 31) + $N < 32) out[($i) + $N] = 5 * $N + $V;",
     "\n#pragma unroll 1\nfor (int $N = 0; $N < m; ++$N)\n"
     "if (((int)($i) & 31) + $N < 32) { out[($i) + $N] = ($V) + $N; __syncwarp(__activemask()); }",
+    "if (($V) & 1) out[$i] = __popc(__activemask()) + $V;",
+    "unsigned $N = __activemask(); out[$i] = __shfl_sync($N, (int)($V), 31 - __clz($N));",
+    "unsigned $N = __ballot_sync(__activemask(), ($V) & 1); out[$i] = ($N & 255) + $V;",
 )
 
 

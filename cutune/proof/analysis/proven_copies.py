@@ -14,7 +14,13 @@ from pathlib import Path
 
 from cutune.proof.compiled import Compile, ProvenCode, compiled_changes, prove_entries
 from cutune.proof.confirm import MemberPlaces, as_compiled
-from cutune.proof.same_code import code_of, dynamic_arrays, parameter_name, rounds_alike
+from cutune.proof.same_code import (
+    code_of,
+    dynamic_arrays,
+    parameter_name,
+    rounds_alike,
+    tells_active_lanes,
+)
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module
 from cutune.source.launches.block_copies import block_copies
@@ -96,6 +102,9 @@ def _proven_candidates(
         proofs = found[name].proven.proofs[name]
         # Instances that are not proven are not launched as copies.
         launched = {proof.name for proof in proofs if proof.is_tunable}
+        # Lanes may come together elsewhere in a copy.
+        if any(tells_active_lanes(one.functions[copy]) for one, copy, _, _ in pairs(same[name])):
+            return False
         may_round = is_associative and any(p.reassociates for p in proofs)
         counts_as = _counts_as(written[name])
         return may_round or all(

@@ -66,6 +66,7 @@ class Ending:
         ends: where the last element that is used ends, by shared array, in bytes.
         steps: how many basic blocks were executed.
         of_lanes: lines of accesses of the first warp, whose places may depend on the lane.
+        is_cut: did it come to what is not known, and go back to where all threads were together?
     """
 
     stop: Stop | None
@@ -82,6 +83,7 @@ class Ending:
     ends: Mapping[str, int]
     steps: int
     of_lanes: frozenset[int]
+    is_cut: bool
 
 
 @dataclass(frozen=True)
@@ -320,6 +322,7 @@ class Reductions:
             {a.name: a.used_bytes for a in run.arrays.values()},
             run.steps,
             frozenset(of_lanes),
+            run.failure is not None,
         )
 
     def _left_in_place(
@@ -416,7 +419,13 @@ def _union(sets: Iterable[frozenset[T]]) -> frozenset[T]:
 
 
 def _of_usual_way(runs: Mapping[int, Ending]) -> Mapping[int, Ending]:
-    """The runs that end where most do, with the same effects."""
+    """The runs that end where most do, with the same effects.
+
+    Those that were cut short do not count beside others: of `s[8]`, which has a place for each warp
+    of 256 threads, most blocks have too many.
+    """
+    whole = {width: run for width, run in runs.items() if not run.is_cut}
+    runs = whole if len(whole) > 1 else runs
     ways = {
         width: (run.stop, tuple(run.effects.items()), run.of_lanes) for width, run in runs.items()
     }

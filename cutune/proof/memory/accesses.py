@@ -40,10 +40,20 @@ from cutune.proof.values.terms import (
     Atoms,
     Interval,
     number_range,
+    only_atom,
 )
 from cutune.ptx.control_flow import CallTargets, call_target, is_by_address
 from cutune.ptx.taint import names, results, sources
-from cutune.ptx.types import TYPE_BYTES, Function, Instruction, Module, Variable, first_of, integer
+from cutune.ptx.types import (
+    ACTIVE_LANES,
+    TYPE_BYTES,
+    Function,
+    Instruction,
+    Module,
+    Variable,
+    first_of,
+    integer,
+)
 
 #: A register or variable in square brackets, and the number that is added to it.
 ADDRESS = re.compile(r"\[\s*([%$\w@]+)\s*(?:\+\s*(-?\w+))?\s*\]$")
@@ -65,6 +75,8 @@ _FENCES = frozenset({"membar", "fence"})
 _TEXTURES = frozenset({"tex", "tld4", "txq"})
 _IN_ADDRESS = "in an address"
 _FULL_MASK = IntegerPolynomial.constant(-1)
+#: Begins the names of values that lanes of a warp have told each other.
+_TOLD = "told"
 
 
 @dataclass(frozen=True)
@@ -179,6 +191,8 @@ class Recorder:
                 self._barrier(moment)
             case _ if opcode in _VOTES:
                 self._vote(moment)
+            case _ if opcode == ACTIVE_LANES:
+                self._active_lanes(moment)
             case _ if opcode in _TEXTURES:
                 self._texture(moment)
             case _ if opcode in _FENCES:
@@ -379,12 +393,22 @@ class Recorder:
             self.use(value, instruction, "in a warp-level function")
         for register in map(str.strip, instruction.operands[0].split("|")):
             if register != "_":
-                self._write_unknown(moment, "told", register)
+                self._write_unknown(moment, _TOLD, register)
+
+    def _active_lanes(self, moment: Moment) -> None:
+        """Which lanes of a warp are there follows from what its threads do, in any block."""
+        if self.reduced is not None:
+            raise NotUnderstood(Code.WARP_LEVEL, "'warps'", moment.instruction)
+        self.uses_lanes = True
+        self._write_unknown(moment, _TOLD, moment.instruction.operands[0])
 
     def _whole_warp(self, moment: Moment, mask: str) -> None:
+        """All lanes meet, or those that the warp has told: they are the same in any block."""
         if self._is_in_reduction:
             return
-        if moment.read(mask) != _FULL_MASK or moment.guard is not None:
+        value = moment.read(mask)
+        is_known = value == _FULL_MASK or _is_told(value)
+        if not is_known or moment.guard is not None:
             what = "'warp-level code for a part of a warp'"
             raise NotUnderstood(Code.WARP_LEVEL, what, moment.instruction)
         self.uses_lanes = True
@@ -463,6 +487,12 @@ def _interval_of(kind: str) -> Interval:
     if kind[0] not in "usb" or bits > 64:
         return ANYTHING
     return Interval(*number_range(bits, not (kind[0] == "u" and bits < 32)))
+
+
+def _is_told(value: Value) -> bool:
+    """Is it what one instruction has told a warp about itself, as which of its lanes vote?"""
+    atom = only_atom(value) if isinstance(value, IntegerPolynomial) else None
+    return atom is not None and atom.name.startswith(_TOLD)
 
 
 def raw_kinds(value: Value, dimension: str, atoms: Atoms) -> tuple[set[str], bool]:

@@ -306,7 +306,7 @@ class Operations:
                 case "min" | "max":
                     return chosen(opcode, kind, values, self.atoms)
                 case "or":
-                    return self._sum_of_bits(values)
+                    return self._sum_of_bits(values) or self._without_bits(values, kind)
         except TooLarge:
             return None
         return None
@@ -379,6 +379,16 @@ class Operations:
             if high.terms and all(coefficient % step == 0 for _, coefficient in high.terms):
                 return high + low
         return None
+
+    def _without_bits(self, values: list[IntegerPolynomial], kind: str) -> IntegerPolynomial | None:
+        """~i | -32 is ~(i & 31), which a compiler makes of the rounds of `for (j = i & 31; …)`."""
+        mask, bits = values[1].literal, bits_of(kind)
+        if mask is None or wrapped(mask, bits, signed=True) >= 0:
+            return None
+        inside = IntegerPolynomial.constant(-wrapped(mask, bits, signed=True) - 1)
+        of_bits = [modulo(-values[0] - 1, bits), inside]
+        left = self._lane(of_bits) or divided("and", kind, of_bits, self.atoms)
+        return None if left is None else modulo(-left - 1, bits)
 
     def _function(self, moment: Moment) -> IntegerPolynomial:
         instruction, operands = moment.instruction, tuple(_read_all(moment))

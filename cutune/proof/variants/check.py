@@ -17,6 +17,7 @@ from typing import assert_never
 from cutune.core.codes import Code
 from cutune.proof.compiled import Compile, ProvenCode, compiled_changes
 from cutune.proof.confirm import as_compiled, member_places
+from cutune.proof.same_code import tells_active_lanes
 from cutune.proof.variants.registry import (
     TRANSFORMS,
     AsTried,
@@ -42,6 +43,7 @@ _OWNER = "variants"
 _NOT_COMPILED = "does not compile"
 _NOT_INSTANTIATED = "is not compiled: nothing instantiates it"
 _NOT_READ = "is compiled to code that cannot be read"
+_MEETS_OTHERWISE = "may bring lanes of a warp together elsewhere, and the kernel asks for them"
 _OTHER_BASE = "is one of a variant that is not proven"
 _OTHER_LAUNCHES = "is proven under other conditions than the kernel"
 
@@ -109,6 +111,8 @@ def against(kernel: Kernel, variant: KernelVariant, modules: Sequence[Module]) -
             of_base = renamed_entry(name, base)
             if of_base not in module.functions:
                 return _NOT_INSTANTIATED
+            if tells_active_lanes(module.functions[of_base]):
+                return _MEETS_OTHERWISE
             if (what := step.difference(module, of_base, name, variant)) is not None:
                 return what
     return None

@@ -80,7 +80,7 @@ def _of_kernel(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[Launch
     constants = constants_of(text, sites)
     legal = [
         values
-        for values in combinations([one.value for one in constants])
+        for values in combinations([o.value for o in constants], [o.beside for o in constants])
         if any(
             True
             for asks in (False, True)

@@ -66,6 +66,13 @@ class TileConstant:
     qualified: str = ""
     #: Where it is an argument of a type that is one of the kernel's template.
     of_type: TypeArgument | None = None
+    #: By how much constants are larger that are computed from it.
+    beside: tuple[int, ...] = ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Is it a macro or a constant of the file, so that others may be computed from it?"""
+        return not (self.is_parameter or self.is_number or self.is_member or self.of_type)
 
     def is_in(self, formula: Formula) -> bool:
         """Does a formula of a launch name it, or have its number?"""
@@ -113,9 +120,25 @@ def constants_of(text: KernelText, sites: Sequence[LaunchSite]) -> list[TileCons
                     is_member=is_free and not is_macro,
                     qualified=f"{qualifier}::{inside}" if qualifier else name.text,
                 )
+    _join_computed(found, [name for site in sites for name in _names_in_configuration(site)])
     configured = {name.text for site in sites for name in _names_in_configuration(site)}
     configured |= {f"{NUMBER}{value}" for site in sites for value in _numbers_in_block(site)}
     return [*found.values()] if configured & found.keys() else [*_numbers_of(sites)]
+
+
+def _join_computed(found: dict[str, TileConstant], names: Sequence[Name]) -> None:
+    """Leave out constants of the file that are computed from others of it, which they follow."""
+    plain = {text for text, one in found.items() if one.is_plain}
+    for name in names:
+        if name.text not in found.keys() & plain or name.value is None:
+            continue
+        bases = {one.text for one in names_of(name.value)} & found.keys() & plain
+        more = {found[name.text].value - found[base].value for base in bases if len(bases) == 1}
+        for base in bases:
+            beside = sorted({*found[base].beside, *more})
+            found[base] = replace(found[base], beside=tuple(beside))
+        if bases:
+            del found[name.text]
 
 
 def _numbers_of(sites: Sequence[LaunchSite]) -> Iterator[TileConstant]:

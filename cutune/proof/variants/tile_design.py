@@ -32,11 +32,22 @@ Chosen = tuple[int, ...]
 """A value for each constant."""
 
 
-def combinations(own: Sequence[int]) -> list[Chosen]:
-    """Return other values of constants, those first that are nearest to the program's own."""
+def combinations(own: Sequence[int], beside: Sequence[Sequence[int]] = ()) -> list[Chosen]:
+    """Return other values of constants, those first that are nearest to the program's own.
+
+    `beside`: of each constant, by how much others are larger that are computed from it. Their
+    values count as its own do: of a tile of 30 with a halo of 2 the block is 32 wide.
+    """
     factors = _FACTORS.get(len(own), _NEAR)
-    each = [[one * factor for factor in (Fraction(1), *factors, *_to_powers(one))] for one in own]
-    whole = [[int(value) for value in values if value.denominator == 1] for values in each]
+    each = [
+        dict.fromkeys(
+            (one + more) * factor - more
+            for more in (0, *others)
+            for factor in (Fraction(1), *factors, *_to_powers(one + more))
+        )
+        for one, others in zip(own, beside or [()] * len(own), strict=True)
+    ]
+    whole = [[int(v) for v in values if v.denominator == 1 and v > 0] for values in each]
     found = sorted(product(*whole), key=lambda values: _distance(own, values))
     # Evenly, where there are too many: the nearest come first.
     near, far = found[1 : 1 + _MOST_LOOKED_AT // 2], found[1 + _MOST_LOOKED_AT // 2 :]

@@ -114,7 +114,7 @@ def _all_copies(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[Kerne
         known = {values: {*tiles} for values, tiles in found.items()}
         legal = {
             values: [t for t in tiles if t not in known.get(values, ())]
-            for values in combinations(own)
+            for values in combinations(own, [one.beside for one in constants])
             if (tiles := [*tile_launches(text, sites, constants, values, asks)])
         }
         legal = {values: tiles for values, tiles in legal.items() if tiles}

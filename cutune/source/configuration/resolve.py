@@ -29,12 +29,14 @@ from cutune.source.host_formula import (
     formula_of,
     is_real,
     number,
+    parts,
     plain,
+    rebuilt,
     text_of,
 )
 from cutune.source.program import DIMENSIONS, Configuration, Shape
 from cutune.source.syntax.parse import Launch, Range, SourceFunction, Syntax
-from cutune.source.syntax.tokens import word_set
+from cutune.source.syntax.tokens import Token, word_set
 from cutune.source.unit.integers import integer_type
 from cutune.source.unit.macros import Unexpandable
 from cutune.source.unit.unit import Unit, split_commas, template_parameters
@@ -212,11 +214,28 @@ class _Resolver(Reaching):
             return self._variable(text, variable, at, depth)
         if text in unit.macros.definitions:
             return self._macro(text, at, depth)
-        if text in unit.constants:
-            return Name(text, f"constant {text}", number(unit.constants[text]))
+        if (known := self._constant(text, depth)) is not None:
+            return known
         if (value := self._member(text, None)) is not None:
             return Name(text, f"member {text}", self.resolved(value, at, depth + 1))
         return Name(text, _free(text, at))
+
+    def _constant(self, text: str, depth: int) -> Name | None:
+        """A constant of the file, with those from which it is computed."""
+        key, unit = f"constant {text}", self.unit
+        if text in unit.constants:
+            return Name(text, key, number(unit.constants[text]))
+        if depth > _DEEPEST or text not in unit.computed_constants:
+            return None
+
+        def named(formula: Formula) -> Formula:
+            if isinstance(formula, Name):
+                return self._constant(formula.text, depth + 1) or _UNKNOWN
+            return rebuilt(formula, named)
+
+        value = named(formula_of(unit.computed_constants[text], self._size_of))
+        is_known = (constant(value) or 0) > 0 and _is_sum(value)
+        return Name(text, key, value) if is_known else None
 
     def _variable(self, text: str, variable: HostVariable, at: int, depth: int) -> Name:
         definition = self.reaching(variable, at)
@@ -251,7 +270,19 @@ class _Resolver(Reaching):
         except Unexpandable:
             return Name(name)
         value = self.resolved(formula_of(tokens, self._size_of), at, depth + 1)
-        return Name(name, key if constant(value) is not None else None, value)
+        if constant(value) is None:
+            return Name(name, None, value)
+        # Macros in parentheses, or of one number, are what their names stand for in a formula.
+        of_names = self.resolved(formula_of(macro.body, self._size_of), at, depth + 1)
+        is_whole = _is_sum(of_names) and all(map(self._is_closed, macro.body))
+        same = is_whole and constant(of_names) == constant(value)
+        return Name(name, key, of_names if same else value)
+
+    def _is_closed(self, token: Token) -> bool:
+        """Is it no macro, or one whose text stays together wherever it is put?"""
+        macros = self.unit.macros.definitions.get(token.text, ())
+        texts = [[one.text for one in macro.body] for macro in macros]
+        return all(len(text) == 1 or (text[:1], text[-1:]) == (["("], [")"]) for text in texts)
 
     # Components of `dim3`.
 
@@ -345,6 +376,16 @@ class _Resolver(Reaching):
 def _free(text: str, at: int) -> str:
     """A value defined elsewhere may change between two places, but not within one launch."""
     return f"free {text}@{at}"
+
+
+def _is_sum(formula: Formula) -> bool:
+    """Is it made of whole numbers, by sums, differences and products alone?"""
+    return all(
+        (isinstance(one, Number) and not one.is_real)
+        or isinstance(one, Name)
+        or (isinstance(one, HostOperation) and one.operator in ("+", "-", "*"))
+        for one in parts(formula)
+    )
 
 
 def _now(variable: HostVariable, at: int) -> str | None:

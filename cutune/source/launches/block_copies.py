@@ -275,13 +275,23 @@ class _Wrapping:
         token = self.tokens[index]
         beside = {self.tokens[index - 1].text, self.tokens[index + 1].text}
         is_computed = not beside.isdisjoint(_OPERATORS) or self._stepping(index)
-        if not self._is_read(index) or not is_computed:
+        if not self._is_read(index) or not is_computed or index in self._shared:
             return False
         if token.kind == "IDENTIFIER":
             return token.text in self._names
         # What an index is divided by is a warp, or a row, rather than the block.
         is_number = token.kind == "NUMBER" and self.tokens[index - 1].text not in ("/", "%")
         return is_number and _INTEGER.fullmatch(token.text) is not None
+
+    @cached_property
+    def _shared(self) -> frozenset[int]:
+        """Tokens of declarations of shared memory, whose sizes have to be constants."""
+        begins = (index for index in self._places if self.tokens[index].text == "__shared__")
+        return frozenset(
+            index
+            for begin in begins
+            for index in range(begin, begin + len([*until_semicolon(self.tokens, begin)]))
+        )
 
     @cached_property
     def _names(self) -> frozenset[str]:

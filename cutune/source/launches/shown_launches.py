@@ -18,6 +18,7 @@ from operator import attrgetter
 
 from cutune.source.syntax.parse import Launch, Range, Syntax
 from cutune.source.syntax.tokens import Token, word_set
+from cutune.source.unit.macros import Unexpandable
 from cutune.source.unit.unit import Unit
 
 #: Words that no declaration can give another meaning.
@@ -85,10 +86,10 @@ class ShownLaunches:
             matched = self._matched[0].get(launch.callee[0], [])
             if matched and all(self._is_as_written(launch, *seen) for seen in matched):
                 continue
-            if (argument := _MacroArgument.around(self.syntax, launch)) is not None:
-                of_parts = [argument.shown_in(part, self.unit.typedefs) for part in parts]
-                if shown := [one for of_part in of_parts for one in of_part]:
-                    found[launch.callee[0]] = shown
+            argument = _MacroArgument.around(self.syntax, launch)
+            of_parts = (argument.shown_in(part, self.unit) for part in parts if argument)
+            if shown := [one for of_part in of_parts for one in of_part]:
+                found[launch.callee[0]] = shown
         return found
 
     @cached_property
@@ -146,19 +147,22 @@ class _MacroArgument:
         last = min((i for i in commas if i > launch.end), default=closer) - 1
         return cls(syntax, launch, (opener, closer), first, last)
 
-    def shown_in(self, expanded: Syntax, typedefs: Mapping[str, object]) -> list[Shown]:
+    def shown_in(self, expanded: Syntax, unit: Unit) -> list[Shown]:
         """The launch as a text has it; none where that is not certainly the one that is written."""
         tokens = _tokens_on(expanded, self._lines)
+        text = _words(self._compiled(unit, self.launch.callee[0], self.launch.end))
         found = [
             seen
             for seen in expanded.launches
             if _line(expanded, seen.callee[1]) in self._lines
-            and _texts(expanded, (seen.callee[0], seen.end)) == self._text
+            and _texts(expanded, (seen.callee[0], seen.end)) == text
+            # The kernel is the one whose name is written, not what a macro makes of it.
+            and _beginning(expanded, seen)[1] == _beginning(self.syntax, self.launch)[1]
         ]
         is_certain = all(
             seen.is_statement and self._stands_alike(expanded, seen) for seen in found
         ) and not any(token.kind == "STRING" and "<<<" in token.text for token in tokens)
-        if not is_certain or self._is_shadowed(tokens, len(found), typedefs):
+        if not is_certain or self._is_shadowed(tokens, len(found), unit):
             return []
         return [(expanded, seen) for seen in found]
 
@@ -167,9 +171,17 @@ class _MacroArgument:
         opener, closer = self.call
         return range(_line(self.syntax, opener - 1), _line(self.syntax, closer) + 1)
 
-    @cached_property
-    def _text(self) -> list[str]:
-        return _texts(self.syntax, (self.launch.callee[0], self.launch.end))
+    def _compiled(self, unit: Unit, first: int, last: int) -> Sequence[Token]:
+        """Tokens of the argument as they are compiled: it may hold macros, such as a width.
+
+        Where they are not certain the tokens are as they are written, and nothing is found. What
+        is compiled has to be the same, so that no macro is taken for another one of its name.
+        """
+        tokens = self.syntax.part((first, last))
+        try:
+            return unit.macros.expand(tokens)
+        except Unexpandable:
+            return tokens
 
     def _stands_alike(self, expanded: Syntax, seen: Launch) -> bool:
         """Do the brackets of the argument stand around the launch there, too?"""
@@ -181,21 +193,20 @@ class _MacroArgument:
             for one, other in zip(written, shown, strict=True)
         )
 
-    def _is_shadowed(
-        self, shown: Sequence[Token], copies: int, typedefs: Mapping[str, object]
-    ) -> bool:
+    def _is_shadowed(self, shown: Sequence[Token], copies: int, unit: Unit) -> bool:
         """May the macro give another meaning to a name that tells the launch's configuration?
 
         It may if it has the name in what it adds, other than as a type that it names there.
         """
-        argument = self.syntax.part((self.first, self.last))
+        argument = self._compiled(unit, self.first, self.last)
         grid, block = self.launch.configuration[:2]
-        names, written, seen = map(_names, (self.syntax.part((grid[0], block[1])), argument, shown))
+        configuration = self._compiled(unit, grid[0], block[1])
+        names, written, seen = map(_names, (configuration, argument, shown))
         if any(written[name] > count for name, count in names.items()):
             names = written  # variables of the argument may tell it
         aliases = Counter(_aliases(shown))
         return any(
-            seen[name] - aliases[name] * (name not in typedefs) != copies * written[name]
+            seen[name] - aliases[name] * (name not in unit.typedefs) != copies * written[name]
             for name in names
         )
 
@@ -222,7 +233,11 @@ def _tokens_on(syntax: Syntax, lines: range) -> Sequence[Token]:
 
 
 def _texts(syntax: Syntax, tokens: Range) -> list[str]:
-    return [token.text for token in syntax.part(tokens)]
+    return _words(syntax.part(tokens))
+
+
+def _words(tokens: Iterable[Token]) -> list[str]:
+    return [token.text for token in tokens]
 
 
 def _names(tokens: Iterable[Token]) -> Counter[str]:

@@ -67,6 +67,20 @@ def constants(tokens: Sequence[Token]) -> Iterator[tuple[int, str, int]]:
             yield index + len(words) - 3, texts[-3], value
 
 
+def computed_constants(tokens: Sequence[Token]) -> Iterator[tuple[int, str, list[Token]]]:
+    """constant = ("const" | "constexpr") integer-type NAME "=" formula ";"; with NAME's index."""
+    for index in range(len(tokens) - 3):
+        if tokens[index].text not in ("const", "constexpr"):
+            continue
+        words = list(until_semicolon(tokens, index))
+        texts = [token.text for token in words]
+        equals = texts.index("=") if "=" in texts else 0
+        is_named = equals > 1 and words[equals - 1].kind == "IDENTIFIER"
+        known = integer_type(texts[: equals - 1]) if is_named else None
+        if known is not None and known.bits >= _WIDE and len(words) > equals + 2:
+            yield index + equals - 1, texts[equals - 1], words[equals + 1 :]
+
+
 def declared_names(tokens: Sequence[Token]) -> Iterator[tuple[int, Token]]:
     """Variables, enumerators, template parameters: names that may hide others."""
     depth = 0
@@ -81,6 +95,8 @@ def declared_names(tokens: Sequence[Token]) -> Iterator[tuple[int, Token]]:
             yield index, token
 
 
+#: Bits of types in which sums of sizes of blocks do not wrap around.
+_WIDE = 32
 #: Of one brace; no code has more.
 _MOST_NAMES = 20
 
@@ -183,6 +199,16 @@ class Unit:
             found += known.values()
             found += ((t.text, None) for i, t in declared_names(tokens) if i not in known)
         return {n: value for n, value in _unambiguous(found).items() if value is not None}
+
+    @cached_property
+    def computed_constants(self) -> Mapping[str, Sequence[Token]]:
+        """`constexpr int NAME = formula;` at file scope, where the name means nothing else."""
+        found: list[tuple[str, tuple[Token, ...]]] = []
+        for tokens in self._scope_tokens:
+            known = {index: (name, (*value,)) for index, name, value in computed_constants(tokens)}
+            found += known.values()
+            found += ((t.text, ()) for i, t in declared_names(tokens) if i not in known)
+        return {name: value for name, value in _unambiguous(found).items() if value}
 
     def text(self, part: UnitPart, function: SourceFunction) -> FunctionText:
         """Cut out one function and expand its macros."""

@@ -14,6 +14,10 @@ constexpr int PADDED = SIDE + 1;
 constexpr int BLOCK = 128;
 constexpr int SIGNED = 64;
 constexpr int REACH = 64;
+constexpr int INNER = 14;
+constexpr int OUTER = INNER + 2;
+#define MIDDLE 14
+#define AROUND (MIDDLE + 2)
 #define CEIL(a, b) (((a) + (b) - 1) / (b))
 typedef float real;
 typedef unsigned int count_t;
@@ -40,6 +44,38 @@ __global__ void right_transpose(const int *a, int *b, int width, int height) {
     __syncthreads();
     x = blockIdx.y * SIDE + threadIdx.x, y = blockIdx.x * SIDE + threadIdx.y;
     if (x < height && y < width) b[y * height + x] = tile[threadIdx.x][threadIdx.y];
+}
+
+// The block is computed from the constant that a block covers.
+__global__ void right_stencil(const float *a, float *b, int n) {
+    __shared__ float s[OUTER][OUTER];
+    const int x = blockIdx.x * INNER + threadIdx.x - 1, y = blockIdx.y * INNER + threadIdx.y - 1;
+    const bool is_inside = x >= 0 && x < n && y >= 0 && y < n;
+    s[threadIdx.y][threadIdx.x] = is_inside ? a[y * n + x] : 0.0f;
+    __syncthreads();
+    const bool is_edge = threadIdx.x % (OUTER - 1) == 0 || threadIdx.y % (OUTER - 1) == 0;
+    if (is_inside && !is_edge)
+        b[y * n + x] = s[threadIdx.y - 1][threadIdx.x] + s[threadIdx.y + 1][threadIdx.x] +
+                       s[threadIdx.y][threadIdx.x - 1] + s[threadIdx.y][threadIdx.x + 1];
+}
+
+__global__ void right_around(const int *a, int *b, int n) {
+    __shared__ int s[AROUND];
+    const int i = blockIdx.x * MIDDLE + threadIdx.x - 1;
+    if (threadIdx.y == 0) s[threadIdx.x] = i >= 0 && i < n ? a[i] : 0;
+    __syncthreads();
+    if (threadIdx.y == 1 && i < n && threadIdx.x > 0 && threadIdx.x < AROUND - 1)
+        b[i] = s[threadIdx.x - 1] - s[threadIdx.x + 1];
+}
+
+// As many threads as the constant are taken for those of the block.
+__global__ void wrong_around(const int *a, int *b, int n) {
+    __shared__ int s[AROUND];
+    const int i = blockIdx.x * MIDDLE + threadIdx.x - 1;
+    if (threadIdx.y == 0) s[threadIdx.x] = i >= 0 && i < n ? a[i] : 0;
+    __syncthreads();
+    if (threadIdx.y == 1 && i < n && threadIdx.x > 0 && threadIdx.x < 15)
+        b[i] = s[threadIdx.x - 1] - s[threadIdx.x + 1];
 }
 
 template <int T>
@@ -607,6 +643,9 @@ int main(int argc, char **argv) {
     wrong_blocks<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
     wrong_halo<<<CEIL(n, BLOCK), BLOCK>>>(a, c, n, 5);
     right_halo<<<CEIL(n, REACH), REACH>>>(a, c, n);
+    right_stencil<<<dim3(CEIL(n, INNER), CEIL(n, INNER)), dim3(OUTER, OUTER)>>>(a, c, n);
+    right_around<<<CEIL(n, MIDDLE), dim3(AROUND, 2)>>>(x, y, n);
+    wrong_around<<<CEIL(n, MIDDLE), dim3(AROUND, 2)>>>(x, y, n);
     right_late<<<dim3(CEIL(n, SIDE), CEIL(n, SIDE)), dim3(SIDE, SIDE)>>>(x, y, n);
     wrong_late<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);
     wrong_height<<<CEIL(n, BLOCK), BLOCK>>>(x, y, n);

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+import numpy as np
 import pytest
 
-from cutune.measure.trial_launches import TriedLaunch, without_most_large
+from cutune.emulator.machine import SITE, LaunchCounters
+from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE
+from cutune.measure.trial_launches import TriedLaunch, arrays_of, without_most_large
 
 SMALL, LARGE, FEW = 1000, 500_000, 16
 
@@ -53,3 +56,17 @@ def test_all_are_asked_where_each_race_counts() -> None:
     found, asked = kept(100, {1, 2}, asks_all=True)
     assert asked == 105
     assert found == [*[n for n in range(100) if n not in (1, 2)][::5], *range(100, 105)]
+
+
+def test_arrays_that_an_index_makes_huge_are_not_filled() -> None:
+    """As where `i - 1` wraps around at a small size."""
+    begin = GHOST_BASE + ARRAY_BYTES // 2
+
+    def reaching(count: int) -> tuple[tuple[int, int, int], ...]:
+        sites = np.zeros(1, SITE)
+        sites["traced"], sites["lowest"], sites["highest"] = 1, begin - 4, begin + count
+        empty = np.zeros(0, np.uint64)
+        return arrays_of(LaunchCounters(1, 1, 1, 1, empty, empty, 0, sites), [16])
+
+    assert reaching(100) == ((16, 4, 104),)
+    assert reaching(1 << 34) == ()

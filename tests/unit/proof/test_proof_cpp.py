@@ -277,7 +277,7 @@ EXPECTED = {
     "member_is_the_clock": "CT222",
     "member_is_raw": "x raw",
     "member_is_raw_by_a_call": "x raw",
-    "member_is_the_mask": "CT219",
+    "member_is_the_mask": "x; warps",
     "destructor_waits": "x",
     "destructor_writes": "x; meet 0 1",
     "objects_of_the_host": "x < n",

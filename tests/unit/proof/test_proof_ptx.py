@@ -316,7 +316,23 @@ setp.lt.s32 %p2, %r13, {}; @%p2 bra $row;
         (f"vote.sync.ballot.b32 %r7, %p1, 7; {STORE.format('%r7')}", "CT213"),
         (f"shfl.sync.idx.b32 %r7, %r5, 0, 31, -1; {STORE.format('%r7')}", "x raw"),
         (f"match.any.sync.b32 %r7, %r6, -1; {STORE.format('%r7')}", "CT213"),
-        (f"activemask.b32 %r7; {STORE.format('%r7')}", "CT219"),
+        # ~i | -32 is ~(i & 31).
+        (f"not.b32 %r7, %r5; or.b32 %r7, %r7, -32; {STORE.format('%r7')}", "x < n; warps"),
+        (f"not.b32 %r7, %r5; or.b32 %r7, %r7, -64; {STORE.format('%r7')}", "x raw"),
+        (f"or.b32 %r7, %r5, -32; {STORE.format('%r7')}", "x raw"),
+        (f"not.b32 %r7, %r5; or.b32 %r7, %r7, 32; {STORE.format('%r7')}", "x raw"),
+        # What a warp has told about itself may say who takes part.
+        (f"activemask.b32 %r7; {STORE.format('%r7')}", "x < n; warps"),
+        (f"activemask.b32 %r8; shfl.sync.idx.b32 %r7, %r6, 0, 31, %r8; {STORE.format('%r7')}",
+         "x < n; warps"),
+        (f"vote.sync.ballot.b32 %r8, %p1, -1; shfl.sync.idx.b32 %r7, %r6, 0, 31, %r8;"
+         f" {STORE.format('%r7')}", "x < n; warps"),
+        (f"activemask.b32 %r8; shr.u32 %r8, %r8, 1; shfl.sync.idx.b32 %r7, %r6, 0, 31, %r8;"
+         f" {STORE.format('%r7')}", "CT213"),
+        (f"activemask.b32 %r8; @%p1 shfl.sync.idx.b32 %r7, %r6, 0, 31, %r8;"
+         f" {STORE.format('%r7')}", "CT213"),
+        (f"ld.global.u32 %r8, [%rd1]; shfl.sync.idx.b32 %r7, %r6, 0, 31, %r8;"
+         f" {STORE.format('%r7')}", "CT213"),
         (f"membar.gl; {STORE.format('%r2')}", "CT222"),
         (f"ld.volatile.global.u32 %r7, [%rd1]; {STORE.format('%r7')}", "CT222"),
         (f"ld.global.relaxed.gpu.u32 %r7, [%rd1]; {STORE.format('%r7')}", "CT222"),

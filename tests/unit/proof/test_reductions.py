@@ -79,3 +79,23 @@ def test_races_are_named(module: Module, name: str) -> None:
     proof = prove(module, name)
     assert proof.refused is not None
     assert (proof.refused.code is Code.RACE) == (name != "a_slot_too_early")
+
+
+def test_blocks_with_more_warps_than_places_do_not_count() -> None:
+    """Most blocks have too many warps for `w[8]`."""
+    text = """
+__global__ void few(int *a, const int *c, int n) {
+    __shared__ int w[8];
+    int r = blockIdx.x, t = threadIdx.x, s = 0;
+    for (int j = t; j < n; j += blockDim.x) s += c[r * n + j];
+    for (int o = 16; o; o >>= 1) s += __shfl_xor_sync(~0u, s, o);
+    if (t % 32 == 0) w[t / 32] = s;
+    __syncthreads();
+    if (t < 32) {
+        s = t < blockDim.x / 32 ? w[t] : 0;
+        for (int o = 16; o; o >>= 1) s += __shfl_xor_sync(~0u, s, o);
+        if (t == 0) a[r] = s;
+    }
+}
+"""
+    assert _proven(module_of(text), "_Z3fewPiPKii").widths == tuple(range(32, 257, 32))

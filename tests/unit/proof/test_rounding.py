@@ -48,6 +48,19 @@ mul.f32 %f4, %f3, %f3; fma.rn.f32 %f5, %f2, %f2, %f4; st.global.f32 [%rd2], %f5;
 FLIPPED = SQUARES.replace("%f4, %f3, %f3", "%f4, %f2, %f2").replace(
     "%f5, %f2, %f2", "%f5, %f3, %f3"
 )
+#: Of one vector they can be told by their places.
+OF_VECTOR = """\
+{} ld.global.v2.f32 {{%f2, %f3}}, [%rd1];
+mul.f32 %f4, {}; fma.rn.f32 %f5, {}, %f4; st.global.f32 [%rd2], %f5;
+"""
+NEGATED = "neg.f32 %f7, %f1;"
+IN_ORDER, TURNED_ROUND = ("%f3, %f3", "%f2, %f2"), ("%f2, %f2", "%f3, %f3")
+#: Of two vectors of one array they cannot.
+OF_VECTORS = """\
+{} add.s64 %rd3, %rd1, %rd1; ld.global.v2.f32 {{%f2, %f3}}, [%rd1];
+ld.global.v2.f32 {{%f8, %f9}}, [%rd3];
+mul.f32 %f4, {}; fma.rn.f32 %f5, {}, %f4; st.global.f32 [%rd2], %f5;
+"""
 #: Both products are rounded, and either of them comes first.
 SUM_OF_SQUARES = """\
 add.s64 %rd3, %rd1, %rd1; ld.global.f32 %f2, [%rd1]; ld.global.f32 %f3, [%rd3];
@@ -128,6 +141,15 @@ def function(body: str) -> Function:
         (SQUARES, SQUARES, True),
         (SQUARES, SQUARED, False),
         (SQUARES, FLIPPED, False),
+        (OF_VECTOR.format("", *IN_ORDER), OF_VECTOR.format(NEGATED, *IN_ORDER), True),
+        (OF_VECTOR.format("", *IN_ORDER), OF_VECTOR.format(NEGATED, *TURNED_ROUND), False),
+        (OF_VECTOR.format("", *IN_ORDER), SQUARED, False),
+        (SQUARED, OF_VECTOR.format("", *IN_ORDER), False),
+        (
+            OF_VECTORS.format("", "%f9, %f9", "%f2, %f2"),
+            OF_VECTORS.format(NEGATED, "%f9, %f9", "%f2, %f2"),
+            False,
+        ),
         (SUM_OF_SQUARES.format(ONE + OTHER), SUM_OF_SQUARES.format(ONE + OTHER), True),
         (SUM_OF_SQUARES.format(ONE + OTHER), SUM_OF_SQUARES.format(OTHER + ONE), False),
         (SEPARATE.format(""), SEPARATE.format("neg.f32 %f7, %f1; "), True),

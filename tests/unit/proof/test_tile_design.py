@@ -20,6 +20,12 @@ def test_combinations_begin_with_the_nearest() -> None:
     assert {(24 * 2 // 3,), (32,)} <= {*combinations([24])}
 
 
+def test_what_is_computed_from_a_constant_counts_as_it_does() -> None:
+    """Of a tile of 30 with a halo of 2 the block is 32 wide."""
+    assert {(14,), (6,), (15,)} <= {*combinations([30], [[2]])}
+    assert {*combinations([30], [()])} == {*combinations([30])}
+
+
 def test_many_constants_all_vary() -> None:
     found = combinations([8] * 8)
     assert len(found) <= 1100
