@@ -126,35 +126,30 @@ class KeptRewriting:
     shadow: Json | None
     texts: dict[str, str]
 
-    @property
-    def identity(self) -> str:
-        """A digest of what it depends on."""
-        return digest(json.dumps(self.inputs, sort_keys=True))
-
-    def holds(self, request: Request) -> bool:
-        return self.inputs == inputs_of(request).digests
-
 
 T = TypeVar("T", KeptAnswer, KeptRewriting)
 
 
 def kept_answer(request: Request) -> KeptAnswer | None:
     """What `tune` answered to an equal request, if that still holds."""
-    return None if request.unknown else _that_holds(TUNED, request, KeptAnswer)
-
-
-def kept_rewriting(request: Request) -> KeptRewriting | None:
-    """What an equal source was rewritten to, if that still holds."""
-    return _that_holds(REWRITTEN, request, KeptRewriting)
-
-
-def _that_holds(kind: str, request: Request, form: type[T]) -> T | None:
     try:
-        path = _place(kind, request.name)
-        found = read_typed(path, SCHEMA, form, "cutune tune") if path.exists() else None
+        found = None if request.unknown else _newest(TUNED, request, KeptAnswer)
         return found if found is not None and found.holds(request) else None
     except UNKNOWN:
         return None
+
+
+def kept_rewriting(request: Request) -> KeptRewriting | None:
+    """What an equal source was last rewritten to; it holds for its inputs."""
+    try:
+        return _newest(REWRITTEN, request, KeptRewriting)
+    except UNKNOWN:
+        return None
+
+
+def _newest(kind: str, request: Request, form: type[T]) -> T | None:
+    path = _place(kind, request.name)
+    return read_typed(path, SCHEMA, form, "cutune tune") if path.exists() else None
 
 
 def _save(kind: str, name: str, document: Json, most: int) -> None:
@@ -181,19 +176,17 @@ def write_texts(texts: Mapping[str, str]) -> None:
         write_text(Path(path), text)
 
 
-def keep_rewriting(
-    watched: WatchedRequest, shadow: Json | None, files: Iterable[str]
-) -> KeptRewriting | None:
-    """Keep a rewriting that was just made, unless an input has changed since: then None."""
+def keep_rewriting(watched: WatchedRequest, shadow: Json | None, files: Iterable[str]) -> bool:
+    """Keep a rewriting that was just made, unless an input has changed since; was it kept?"""
     try:
         inputs = watched.settled()
         if inputs is None:
-            return None
+            return False
         kept = KeptRewriting(inputs.digests, shadow, {path: text_of(path) for path in files})
     except UNKNOWN:
-        return None  # It is made again then.
+        return False  # It is made again then.
     _save(REWRITTEN, watched.request.name, asdict(kept), MOST_REWRITTEN)
-    return kept
+    return True
 
 
 def digests_of(paths: Iterable[str]) -> dict[str, str]:

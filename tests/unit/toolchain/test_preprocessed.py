@@ -84,8 +84,9 @@ def test_macros_that_are_there_before_a_source(folder: Path) -> None:
     (folder / "early.h").write_text("#define row 3\n#define chosen() 4\n#undef row\n#define last\n")
     flags = ["-Dthreads=3", "--pre-include", "early.h"]
     found = early_macros(definitions_before(find_nvcc(), flags))
-    assert found >= {"threads", "row", "chosen", "last"}
-    assert not {"NULL", "assert", "size"} & found
+    assert found.keys() >= {"threads", "row", "chosen", "last"}
+    assert (found["threads"], found["chosen"], found["last"]) == (" 3", "() 4", "")
+    assert not {"NULL", "assert", "size"} & found.keys()
 
 
 def test_what_counts_is_left_where_it_comes_out(folder: Path) -> None:
