@@ -252,7 +252,7 @@ _LINE = re.compile(r"^#line \d+", re.MULTILINE)
 
 
 def _about(unit: TranslationUnit) -> str:
-    """What is compiled of a source: a digest of the edits, wherever they are."""
+    """Return a digest of what is compiled of a source: its edits, wherever they are."""
     files = {file.path: file for file in (unit.program.source, *unit.program.headers)}
     edits = (
         (path, files[path][edit.span], _LINE.sub("#line", edit.text))

@@ -93,7 +93,7 @@ _ASKED = re.compile(r"__builtin_(?:FILE|LINE|COLUMN|source_location)\b")
 
 
 def without_lines(text: str) -> str:
-    """What is compiled of a preprocessed text, wherever its lines come from; empty: that counts."""
+    """Return what is compiled of a text, wherever its lines come from; empty: that counts."""
     if _ASKED.search(text):
         return ""
     return _NO_TEXT.sub("", _RAW.sub(lambda raw: raw[0].replace("\n", "\1"), text))

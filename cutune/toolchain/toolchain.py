@@ -9,8 +9,15 @@ from functools import cached_property
 from pathlib import Path
 
 from cutune.toolchain.compiler_commands import quote_folder
-from cutune.toolchain.device_code import EMULATED, Begun, DeviceCode, compiled, targets
-from cutune.toolchain.earlier_code import SOURCE, EarlierCode
+from cutune.toolchain.device_code import (
+    EMULATED,
+    SOURCE,
+    Begun,
+    DeviceCode,
+    EarlierCode,
+    compiled,
+    targets,
+)
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from cutune.toolchain.preprocessed import host_pass
 

@@ -12,13 +12,15 @@ from typing import Any
 
 import pytest
 
+from cutune.core.diagnostics import CutuneError
 from cutune.toolchain import device_code, toolchain
-from cutune.toolchain.earlier_code import EarlierCode, NoEarlierCode
+from cutune.toolchain.device_code import EarlierCode, NoEarlierCode
 from cutune.toolchain.nvcc import find_nvcc
+from cutune.tuning import kept as kept_results
 from cutune.tuning.inputs import Inputs
-from cutune.tuning.nvcc import earlier_builds, rewriting
+from cutune.tuning.kept import EarlierBuild, Making, earlier_build
+from cutune.tuning.nvcc import rewriting
 from cutune.tuning.nvcc.command import Command, read_settings
-from cutune.tuning.nvcc.earlier_builds import EarlierBuild, Making, earlier_build
 from tests.support.cutune_runs import QUICK, cutune
 from tests.support.short_headers import STANDARD
 
@@ -236,8 +238,8 @@ def test_nothing_is_assumed_where_anything_but_sources_has_changed(kept: Making)
 
 
 def test_a_damaged_build_is_none(kept: Making, tmp_path: Path) -> None:
-    (file,) = (tmp_path / "cutune" / earlier_builds.FOLDER).iterdir()
-    file.write_bytes(file.read_bytes().replace(b"source 80", b"source 90"))
+    (file,) = (tmp_path / "cutune" / kept_results.EARLIER).iterdir()
+    file.write_bytes(file.read_bytes()[:-1])
     assert earlier_build("app", kept.inputs) is None
 
 
@@ -276,9 +278,14 @@ def test_only_what_was_compiled_is_assumed() -> None:
     def begin() -> Any:
         raise AssertionError
 
-    code = EarlierCode({"source 80": "text"})
+    code = EarlierCode({"source 80": "text", "other 90": None})
     assert code.codes("source", ["80"], begin)["80"].result().ptx == "text"
     for about, name in (("source", "90"), ("other", "80")):
         with pytest.raises(NoEarlierCode):
             code.codes(about, [name], begin)
-    assert code.found() == {"source 80": "text"}
+    assert isinstance(code.codes("other", ["90"], begin)["90"].exception(), CutuneError)
+    assert code.found() == {"source 80": "text", "other 90": None}
+    failed = EarlierCode()
+    failed.codes("source", ["80"], lambda: code.codes("source", ["80"], begin))
+    failed.codes("other", ["90"], lambda: code.codes("other", ["90"], begin))
+    assert failed.found() == code.found()

@@ -19,7 +19,12 @@ from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import Workspace
 from cutune.model.emit.emitter import Emitter
 from cutune.model.emit.routine import deciding
-from cutune.model.emit.selected_programs import SelectionPlace, SelectionText, with_selection
+from cutune.model.emit.selected_programs import (
+    SelectionPlace,
+    SelectionText,
+    decisive,
+    with_selection,
+)
 from cutune.model.emit.selection import Decider, emit_selection
 from cutune.model.fit.fitted_model import (
     FittedModel,
@@ -27,7 +32,6 @@ from cutune.model.fit.fitted_model import (
     models_and_fresh,
     read_models,
 )
-from cutune.model.measurement.decisive import decisive
 from cutune.model.selection.chooser import DEFAULT
 from cutune.passes import ChooseValues, ReplaceLaunches, ReplaceTunables
 from cutune.proof.analysis.analyzer import Analyzer

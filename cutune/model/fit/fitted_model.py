@@ -30,8 +30,8 @@ from cutune.core.typed import (
     typed,
 )
 from cutune.core.workspace import Json, checking, read_document, write_document
+from cutune.model.emit.selected_programs import command_of, decided_by_device, decisive
 from cutune.model.measurement.alignment import MAX_CLASSES
-from cutune.model.measurement.decisive import command_of, decided_by_device, decisive
 from cutune.model.measurement.measurement import MeasuredKernel, Origin
 from cutune.model.rational.functions import RationalFunction
 from cutune.source.program import Program

@@ -25,7 +25,7 @@ from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.toolchain.preprocessed import BEGIN, unescaped
 
 _MARKER = re.compile(BEGIN + r'(?:line)? (\d+) "((?:[^"\\\n]|\\.)*)"((?: \d)*)[ \t\r]*\n')
-_DEFINED = re.compile(r"^#define (\w+)(.*)", re.MULTILINE)
+_DEFINED = re.compile(r"^#define (\w+)(.*?)[ \t\r]*$", re.MULTILINE)
 _ATTRIBUTE = re.compile(
     r"__attribute__\(\((global|device|host|shared|constant|managed|grid_constant)\)\)"
 )

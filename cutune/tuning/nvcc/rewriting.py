@@ -59,16 +59,18 @@ if TYPE_CHECKING:
     from cutune.source.rewrite.pipeline import TranslationUnit
     from cutune.toolchain.toolchain import Toolchain
     from cutune.tuning.inputs import Inputs, Request, WatchedRequest
-    from cutune.tuning.nvcc.earlier_builds import EarlierBuild, Making
+    from cutune.tuning.kept import EarlierBuild, Making
 
 
 #: Variable that names a file to which outputs are appended, for `cutune tune --make`.
 OUTPUTS = "CUTUNE_NVCC_OUTPUTS"
+#: Variable that names a file which is there once it was said that one cannot be written.
+TOLD = "CUTUNE_NVCC_TOLD"
 #: Variables that no copy and no object depends on besides what a request holds: the settings; the
 #: programs that are found; what linkers and ccache do. `tune --make` has its own values of them.
 _UNREAD = (
     *("CUTUNE_MODE", "CUTUNE_WORKSPACE", "CUTUNE_DEVICE", "CUTUNE_STRICT", VARIANTS, ASSOCIATIVE),
-    *(OUTPUTS, TRIED, "PATH", "LIBRARY_PATH", "CCACHE_DISABLE", "CCACHE_RECACHE"),
+    *(OUTPUTS, TOLD, TRIED, "PATH", "LIBRARY_PATH", "CCACHE_DISABLE", "CCACHE_RECACHE"),
 )
 #: Options of the host compiler by which it names other files after the object.
 _NAMES_OTHERS = re.compile("split-dwarf|coverage|profile|save-temps|stack-usage|callgraph|dump|aux")
@@ -114,7 +116,7 @@ class _RewrittenCommand:
 
     @property
     def making(self) -> Making | None:
-        """What is kept of its only shadow once that is compiled."""
+        """Of its only shadow: kept once that is compiled."""
         return self.question.shadow.making if self.question is not None else None
 
     def was_given(self, place: ObjectPlace | None) -> bool:
@@ -138,7 +140,7 @@ class _RewrittenCommand:
             if self.whole:
                 replace_file(Path(self.command.outputs()[0]), Path(self.whole).read_bytes())
         except CutuneError as error:
-            tell(_said(error))
+            _tell(error)
             return 1
         if place is not None:
             place.keep()
@@ -279,8 +281,17 @@ def _without_rewriting(
     if isinstance(error, CutuneError) and error.diagnostic.code is Code.NVCC_FAILED:
         said = error.diagnostic.message
         return _compile_original(launcher, command, said, _said(error), is_strict)
-    tell(_said(error))
+    _tell(error)
     return 1 if is_strict else run_instead(launcher, command.words)
+
+
+def _tell(error: Exception) -> None:
+    """Say what went wrong; of a full disk `cutune tune --make` learns that it was said."""
+    said, named = _said(error), os.environ.get(TOLD)
+    tell(said)
+    if said.code is Code.UNWRITABLE_FILE and named:
+        with suppress(OSError):
+            Path(named).touch()
 
 
 def _compile_original(
@@ -381,7 +392,7 @@ class _Rewriter:
         request = self._request()
         if request is None:
             return self._made()
-        from cutune.toolchain.earlier_code import NoEarlierCode
+        from cutune.toolchain.device_code import NoEarlierCode
         from cutune.tuning.inputs import WatchedRequest
         from cutune.tuning.kept import kept_rewriting, write_texts
 
@@ -397,7 +408,7 @@ class _Rewriter:
             return shadow and replace(shadow, made_by=inputs.about)
         try:
             if assumes and inputs is not None:
-                from cutune.tuning.nvcc.earlier_builds import earlier_build
+                from cutune.tuning.kept import earlier_build
 
                 if (assumed := earlier_build(request.name, inputs)) is not None:
                     with suppress(NoEarlierCode):
@@ -413,10 +424,8 @@ class _Rewriter:
         self, watched: WatchedRequest, assumed: EarlierBuild | None = None
     ) -> ShadowSource | None:
         """Make it, and keep it if nothing is assumed. Raises NoEarlierCode."""
-        from cutune.toolchain.device_code import Begun
-        from cutune.toolchain.earlier_code import EarlierCode, NoEarlierCode
-        from cutune.tuning.kept import keep_rewriting
-        from cutune.tuning.nvcc.earlier_builds import Making
+        from cutune.toolchain.device_code import Begun, EarlierCode, NoEarlierCode
+        from cutune.tuning.kept import Making, keep_rewriting
 
         request, inputs = watched.request, watched.known() if watched.inputs.done() else None
         begun, path = request.toolchain.begun, self.unit.source
@@ -470,7 +479,7 @@ class _Rewriter:
         return Request(asked, [unit.source], own, devices, workspace, models, unread)
 
     def _made(self) -> ShadowSource | None:
-        from cutune.measure.try_copies import try_copies
+        from cutune.measure import try_copies
         from cutune.proof.analysis.analyzer import Analyzer
 
         plain = Analyzer(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cutune.source.rewrite.output import ShadowTree
     from cutune.source.rewrite.pipeline import TranslationUnit
     from cutune.toolchain.built_code import BuiltCode
-    from cutune.tuning.nvcc.earlier_builds import Making
+    from cutune.tuning.kept import Making
 
 
 @dataclass(frozen=True)
