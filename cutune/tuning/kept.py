@@ -21,6 +21,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from zlib import compress, decompress
+from zlib import error as UnpackError
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
@@ -386,7 +387,7 @@ def earlier_build(name: str, inputs: Inputs) -> EarlierBuild | None:
     try:
         text = decompress(packed.encode("latin-1"))
         found = typed(EarlierBuild, parsed(text))
-    except ValueError:
+    except (ValueError, UnpackError):
         return None
     return found if found.about == inputs.about and found.built else None
 

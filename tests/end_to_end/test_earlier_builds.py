@@ -14,6 +14,7 @@ import pytest
 
 from cutune.core.diagnostics import CutuneError
 from cutune.toolchain import device_code, toolchain
+from cutune.toolchain.cache import keep_text, key_of
 from cutune.toolchain.device_code import EarlierCode, NoEarlierCode
 from cutune.toolchain.nvcc import find_nvcc
 from cutune.tuning import kept as kept_results
@@ -241,6 +242,10 @@ def test_a_damaged_build_is_none(kept: Making, tmp_path: Path) -> None:
     (file,) = (tmp_path / "cutune" / kept_results.EARLIER).iterdir()
     file.write_bytes(file.read_bytes()[:-1])
     assert earlier_build("app", kept.inputs) is None
+    # What another version may have kept.
+    for text in ("{}", "text"):
+        keep_text(file, f"{key_of(text)}\n{text}")
+        assert earlier_build("app", kept.inputs) is None
 
 
 def test_what_nvcc_has_made_confirms_it(kept: Making, tmp_path: Path) -> None:
