@@ -40,9 +40,9 @@ from benchmarks.public_programs import reduced
 from cutune.check.shake import SeededRun, Shaken, build_both, shake, trials_of
 from cutune.check.verify import Conditions, outcome_of
 from cutune.core.diagnostics import CutuneError
+from cutune.measure import try_copies
 from cutune.measure.agreement import Agreement
 from cutune.measure.program_runs import Run
-from cutune.measure.try_copies import try_copies
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.variants.registry import checked_names
 from cutune.toolchain.device.profile import DeviceProfile

@@ -13,14 +13,17 @@ After:
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
+from pathlib import Path
 from typing import ClassVar
 
 from cutune.source.program import LaunchSite, Program
+from cutune.source.rewrite import compact_cpp
 from cutune.source.rewrite.compact_cpp import (
     cpp_tokens,
     packed_text,
@@ -33,6 +36,7 @@ from cutune.source.rewrite.compact_cpp import (
 from cutune.source.rewrite.edits import launch_edits, variants_at, with_launch_edits
 from cutune.source.rewrite.pipeline import Pass, TranslationUnit
 from cutune.source.rewrite.site_table import has_tiles, lent_code, needed_headers, site_table
+from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of, state_of
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 #: nvcc does not optimise the host's code unless it is asked to; a decision took four times as long.
@@ -99,16 +103,31 @@ class ReplaceLaunches(Pass):
             *_BEFORE_SELECTION,
         )
         behind = ("cutune_tuned.h", "cutune_deduced.h", "cutune_call.h")
-        emitted = cpp_tokens(
+        emitted = (
             f"{'' if told else _ONE_SIGNATURE}{self.selection}\n"
             f"{site_table(program, sites, routines, self.threads)}"
             f"enum {{ cutune_remembers = {int(self.remembers)} }};\n"
         )
         launches = _words_in_launches(program, sites)
-        tiled = has_tiles(program, sites)
-        code = _with_headers(before, with_short_casts(emitted), behind, launches, tiled)
-        text = optimized(packed_text(with_joined_declarations(code)))
+        text = _prelude(before, emitted, behind, launches, has_tiles(program, sites))
         return with_launch_edits(unit, sites, _title(self.selection) + text)
+
+
+def _prelude(
+    before: Sequence[str], emitted: str, behind: Sequence[str], launches: set[str], tiled: bool
+) -> str:
+    """Emitted code between headers, packed. Most builds of a source have the same: it is kept."""
+    files = [Path(__file__), Path(compact_cpp.__file__)]
+    files += sorted(INCLUDE_DIRECTORY.glob("*.h"))
+    about = json.dumps([before, behind, sorted(launches), tiled])
+    place = cache_folder() / "preludes" / key_of(emitted, about, *map(state_of, files))
+    check, _, kept = (kept_text(place) or "").partition("\n")
+    if check == key_of(kept):
+        return kept
+    code = _with_headers(before, with_short_casts(cpp_tokens(emitted)), behind, launches, tiled)
+    text = optimized(packed_text(with_joined_declarations(code)))
+    keep_text(place, f"{key_of(text)}\n{text}")
+    return text
 
 
 def _title(selection: str) -> str:

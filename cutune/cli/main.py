@@ -20,7 +20,7 @@ from cutune.cli.options import WORKSPACE, parser
 from cutune.cli.usage.command_line import arranged
 from cutune.cli.usage.parser import VERBS
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError, Diagnostic, tell
+from cutune.core.diagnostics import CutuneError, Diagnostic, ToldAlready, tell
 from cutune.core.processes import CompilerKilled
 from cutune.toolchain.device.present import default_device, named_devices
 
@@ -66,6 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CutuneError as error:
         options.say(error.diagnostic)
         return 1
+    except ToldAlready:
+        return 1
     except CompilerKilled as error:
         options.say(error.diagnostic)
         return 128 + error.signal
@@ -93,7 +95,7 @@ class Options(argparse.Namespace):
 
     @property
     def analyzer(self) -> Analyzer:
-        from cutune.measure.try_copies import try_copies
+        from cutune.measure import try_copies
         from cutune.proof.analysis.analyzer import Analyzer
 
         has_variants = self.variants == "all"

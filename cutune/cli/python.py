@@ -23,8 +23,8 @@ from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import Reporter, silent
 from cutune.core.workspace import Workspace as Files
 from cutune.core.workspace import replace_file
+from cutune.measure import try_copies
 from cutune.measure.program_runs import RunPlan
-from cutune.measure.try_copies import try_copies
 from cutune.model.fit.fitted_model import read_models
 from cutune.model.measurement.sweep import RecordedSweep, SweptConfiguration, read_sweep
 from cutune.proof.analysis.analyzer import Analyzer

@@ -178,6 +178,10 @@ def shown(text: str) -> str:
     return text.encode("latin-1", "replace").decode("utf-8", "replace")
 
 
+class ToldAlready(Exception):
+    """The command ends; a process that it has started has said why."""
+
+
 class CutuneError(Exception):
     """A stage cannot produce its value. Caught only in `cli.main`."""
 

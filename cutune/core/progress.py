@@ -10,8 +10,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
 
 #: Is told an activity, how much of it is done, and how much there is.
@@ -21,6 +22,7 @@ SECONDS_BETWEEN_LINES = 15.0
 SHORT_SECONDS = 2.0
 #: Reading and proving, which every verb begins with.
 ANALYZING = "analyzing"
+_OF_MACHINE = frozenset([Code.NO_COMPILED_CODE])
 
 
 def silent(activity: str, done: int, total: int) -> None:
@@ -33,17 +35,23 @@ def ignore(diagnostic: Diagnostic) -> None:
 
 @dataclass(frozen=True)
 class Reporter:
-    """Where messages and progress go; by default nowhere."""
+    """Where messages and progress go; by default nowhere.
+
+    What is true of the machine, and of each kernel alike, is said of the first.
+    """
 
     warn: Warn = ignore
     progress: Progress = silent
+    _told: set[Code] = field(default_factory=set, compare=False)
 
     def report(self, diagnostics: Sequence[Diagnostic]) -> None:
         """Show messages; the first error among them is raised after the others were shown."""
         errors = [diagnostic for diagnostic in diagnostics if diagnostic.is_error]
         others = (diagnostic for diagnostic in diagnostics if diagnostic not in errors[:1])
         for diagnostic in Diagnostic.with_notes_once(others):
-            self.warn(diagnostic)
+            if diagnostic.code not in self._told:
+                self.warn(diagnostic)
+            self._told.update(_OF_MACHINE & {diagnostic.code})
         if errors:
             raise CutuneError(errors[0])
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -19,9 +19,7 @@ from typing import TypeVar
 
 from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import named_folder
-from cutune.proof.entry import prove
 from cutune.proof.entry_proof import EntryProof
-from cutune.proof.memory.pointers import assembly_lines
 from cutune.proof.source_lines import Locate, located
 from cutune.ptx.parse import parse
 from cutune.ptx.taint import data_oblivious
@@ -29,7 +27,7 @@ from cutune.ptx.types import PtxError
 from cutune.source.program import Program
 from cutune.source.rewrite.output import write_unit
 from cutune.source.rewrite.pipeline import TranslationUnit
-from cutune.toolchain.built_code import BuiltCode
+from cutune.toolchain.built_code import BuiltCode, without_asserted_lines, without_lines
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of
 from cutune.toolchain.cudafe import host_text
 from cutune.toolchain.device_code import EMULATED, DeviceCode
@@ -93,7 +91,7 @@ class Compilation:
             places = [located(code.lined) for code in codes]
             texts = [code.ptx for code in codes]
             proven = prove_entries(texts, lambda entry: base_name(entry) in wanted, places)
-            emulated = _digest(self.ptx(EMULATED) or "")
+            emulated = _digest(_counted(self.ptx(EMULATED) or ""))
             self._known[wanted] = replace(proven, emulated=emulated)
         return self._known[wanted]
 
@@ -141,16 +139,24 @@ class _Entries:
     def __init__(self, text: str) -> None:
         """Raises PtxError."""
         self._text, self._module = text, parse(text)
-        self._assembly = assembly_lines(text)
         self._known: dict[str, EntryProof] = {}
         functions = self._module.functions.items()
         self.names = [name for name, own in functions if own.is_kernel and own.body]
+
+    @cached_property
+    def _assembly(self) -> frozenset[int]:
+        from cutune.proof.memory.pointers import assembly_lines
+
+        return assembly_lines(self._text)
 
     def proof(self, name: str) -> EntryProof:
         if name not in self._known:
             place = _place_of_proof(self._text, name)
             proof = _kept_proof(place)
             if proof is None:
+                # Most of them are kept: a verb starts quicker without the prover.
+                from cutune.proof.entry import prove
+
                 proof = prove(self._module, name, self._assembly)
                 _keep_proof(place, proof)
             self._known[name] = proof
@@ -183,6 +189,12 @@ def prove_entries(
     return ProvenCode(proofs, tuple(sorted(versions)), content)
 
 
+def _counted(ptx: str) -> str:
+    """The PTX without lines of sources: what is counted does not depend on them."""
+    text = without_asserted_lines(ptx)
+    return (without_lines(text) or text).rstrip()
+
+
 def _digest(text: str) -> str:
     return sha256(text.encode("latin-1", "replace")).hexdigest() if text else ""
 
@@ -201,7 +213,8 @@ class UnitCompiler:
         """The device code for all architectures that will run, or of some, when it has ended."""
 
         def ended(path: str, flags: Sequence[str]) -> Compilation:
-            compilation = Compilation(self.toolchain.device_codes(path, pool, flags, only))
+            about = _about(unit)
+            compilation = Compilation(self.toolchain.device_codes(path, pool, flags, only, about))
             compilation.results()
             return compilation
 
@@ -233,6 +246,19 @@ class UnitCompiler:
         with named_folder(f"copies-{key_of(os.path.realpath(source))}") as name:
             path, flags = write_unit(unit, flags, Path(name), "copies")
             return use(str(path), flags)
+
+
+_LINE = re.compile(r"^#line \d+", re.MULTILINE)
+
+
+def _about(unit: TranslationUnit) -> str:
+    """Return a digest of what is compiled of a source: its edits, wherever they are."""
+    files = {file.path: file for file in (unit.program.source, *unit.program.headers)}
+    edits = (
+        (path, files[path][edit.span], _LINE.sub("#line", edit.text))
+        for path, edit in ((owned.path, owned.edit) for owned in unit.edits)
+    )
+    return key_of(unit.owner, unit.prelude, *chain.from_iterable(edits))
 
 
 def uncountable(text: str, entries: Collection[str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ parameters. All frozen.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
@@ -506,7 +506,7 @@ class Program:
     is_lent: bool = False  # by sources that are linked with it and rely on that code
     #: Were the variants compiled, and proven on their own compiled code?
     has_checked_variants: bool = False
-    defined: frozenset[str] = frozenset()  # macros, before its first line
+    defined: Mapping[str, str] = field(default_factory=dict)  # macros, before its first line
     unmodelled: tuple[tuple[str, str], ...] = ()  # kernels, and why; `inspect` alone asks
 
     def kernel(self, name: str) -> Kernel | None:

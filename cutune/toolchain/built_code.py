@@ -54,6 +54,11 @@ _FUNCTION_NAMES = re.compile(
     r"|^[ \t]*\.section[ \t]+\.debug_str\s*\{[^}]*\}\n?",
     re.MULTILINE,
 )
+#: The third argument of a call of what an assertion calls.
+_ASSERTED = re.compile(
+    r"(\[param2\+0\], )\d+(;\s+\.param \.b64 param3;\s+st\.param\.b64\s+\[param3\+0\], %rd\d+;"
+    r"\s+\.param \.b64 param4;\s+st\.param\.b64\s+\[param4\+0\], \d+;\s+call\.uni\s+__assertfail,)"
+)
 _FILE = re.compile(r'^([ \t]*\.file[ \t]+\d+ )"([^"\\]*)"', re.MULTILINE)
 _NAME = re.compile(BEGIN + r'((?:line)? \d+ )"((?:[^"\\\n]|\\.)*)"')
 _FAT_BINARY = re.compile(r'^#include "[^"\n]*\.fatbin\.c"$', re.MULTILINE)
@@ -113,6 +118,11 @@ def without_lines(ptx: str) -> str | None:
     if plain == ptx:
         return ptx
     return None if _LEFT_OVER.search(plain) else plain.rstrip("\n") + "\n\n"
+
+
+def without_asserted_lines(ptx: str) -> str:
+    """The PTX with another line in each message of an assertion: nothing else depends on it."""
+    return _ASSERTED.sub(r"\1\2", ptx) if "__assertfail" in ptx else ptx
 
 
 def without_places(text: str) -> tuple[str, dict[str, int]]:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 
+from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import temporary_folder
 from cutune.ptx.types import WHOLE_PROGRAM
@@ -265,6 +266,13 @@ class Begun:
         pool.shutdown(wait=False)
         return Begun(path, tuple(flags), expanded, codes, passes)
 
+    @staticmethod
+    def expanded_already(path: str, flags: Words, text: str) -> Begun:
+        """Nothing but the preprocessor's output for the host, which is known."""
+        expanded = Future[str]()
+        expanded.set_result(text)
+        return Begun(path, tuple(flags), expanded, {}, {})
+
     def is_of(self, path: str, flags: Words) -> bool:
         return (path, tuple(flags)) == (self.path, self.flags)
 
@@ -282,3 +290,59 @@ class Begun:
 def _end(told: Future[str], code: Future[DeviceCode]) -> None:
     if not told.done():
         told.set_exception(LookupError())
+
+
+# ---- code of an earlier call, which is assumed, until nvcc has compiled the result (tuning/kept)
+
+#: What is compiled where it is the source itself.
+SOURCE = "source"
+Codes = Mapping[str, Future[DeviceCode]]
+"""Device code by architecture."""
+
+
+class NoEarlierCode(Exception):
+    """The earlier call has not compiled what is asked for: nothing can be assumed."""
+
+
+@dataclass(frozen=True)
+class EarlierCode:
+    """The PTX of an earlier call, and of this one, by what was compiled and the architecture.
+
+    `known`: None: nothing is assumed; what is compiled is noted. None in it: it does not compile.
+    """
+
+    known: Mapping[str, str | None] | None = None
+    _noted: dict[str, Future[DeviceCode]] = field(default_factory=dict)
+
+    def codes(self, about: str, names: Iterable[str], begin: Callable[[], Codes]) -> Codes:
+        """Return the code of each architecture. Raises NoEarlierCode."""
+        if self.known is None:
+            codes = begin()
+            self._noted.update({_place(about, name): code for name, code in codes.items()})
+            return codes
+        return {name: _done(self._earlier(_place(about, name))) for name in names}
+
+    def _earlier(self, place: str) -> str | None:
+        if self.known is None or place not in self.known:
+            raise NoEarlierCode(place)
+        return self.known[place]
+
+    def found(self) -> dict[str, str | None]:
+        """What a later call may assume."""
+        if self.known is not None:
+            return dict(self.known)
+        ended = self._noted.items()
+        return {place: None if code.exception() else code.result().ptx for place, code in ended}
+
+
+def _place(about: str, architecture: str) -> str:
+    return f"{about} {architecture}"
+
+
+def _done(ptx: str | None) -> Future[DeviceCode]:
+    code = Future[DeviceCode]()
+    if ptx is None:
+        code.set_exception(CutuneError.at(Code.NVCC_FAILED))
+    else:
+        code.set_result(DeviceCode(ptx))
+    return code

@@ -86,6 +86,19 @@ def masked(text: str) -> str:
     return _RAW.sub(lambda raw: raw[0].replace("\n#", "\n\1"), text)
 
 
+#: Line markers; lines without text.
+_NO_TEXT = re.compile(BEGIN + r'(?:line)? \d+ "(?:[^"\\\n]|\\.)*"[^\n]*\n|(?<=\n)[ \t]*\n')
+#: Who asks the compiler for a line, or a file.
+_ASKED = re.compile(r"__builtin_(?:FILE|LINE|COLUMN|source_location)\b")
+
+
+def without_lines(text: str) -> str:
+    """Return what is compiled of a text, wherever its lines come from; empty: that counts."""
+    if _ASKED.search(text):
+        return ""
+    return _NO_TEXT.sub("", _RAW.sub(lambda raw: raw[0].replace("\n", "\1"), text))
+
+
 @lru_cache(maxsize=4096)
 def unescaped(path: str) -> str:
     """The path of a line marker; a text, decoded as latin-1, has thousands of a hundred files."""

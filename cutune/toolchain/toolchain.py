@@ -9,7 +9,15 @@ from functools import cached_property
 from pathlib import Path
 
 from cutune.toolchain.compiler_commands import quote_folder
-from cutune.toolchain.device_code import EMULATED, Begun, DeviceCode, compiled, targets
+from cutune.toolchain.device_code import (
+    EMULATED,
+    SOURCE,
+    Begun,
+    DeviceCode,
+    EarlierCode,
+    compiled,
+    targets,
+)
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from cutune.toolchain.preprocessed import host_pass
 
@@ -20,12 +28,14 @@ class Toolchain:
 
     `nvcc_option`: the nvcc that is asked for; None: the one that is found. `architectures`: those
     that are compiled for besides those of the flags. `begun`: what nvcc has begun to compile.
+    `earlier`: device code that is assumed, or noted for a later call.
     """
 
     nvcc_option: str | None = None
     flags: tuple[str, ...] = ()
     architectures: tuple[str, ...] = (EMULATED,)
     begun: Begun | None = None
+    earlier: EarlierCode | None = None
 
     @cached_property
     def nvcc(self) -> Nvcc:
@@ -60,14 +70,19 @@ class Toolchain:
         pool: ThreadPoolExecutor,
         flags: Sequence[str] | None = None,
         only: Sequence[str] = (),
+        about: str = SOURCE,
     ) -> Mapping[str, Future[DeviceCode]]:
         """Begin to compile a source for the device; the code of each architecture.
 
-        `only`: of these; empty: of all.
+        `only`: of these; empty: of all. `about`: what is compiled. Raises NoEarlierCode.
         """
         flags = self.compile_flags(path) if flags is None else flags
         names = only or self.targets(flags)
-        begun = self.begun
-        if begun is not None and begun.is_of(path, flags) and {*names} == {*begun.codes}:
-            return begun.codes
-        return {one: pool.submit(compiled, self.nvcc, path, flags, one, True) for one in names}
+
+        def begin() -> Mapping[str, Future[DeviceCode]]:
+            begun = self.begun
+            if begun is not None and begun.is_of(path, flags) and {*names} == {*begun.codes}:
+                return begun.codes
+            return {one: pool.submit(compiled, self.nvcc, path, flags, one, True) for one in names}
+
+        return begin() if self.earlier is None else self.earlier.codes(about, names, begin)

@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
@@ -202,11 +202,25 @@ class Request:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Digests of what a result depends on; the compiler's files; cutune's and named ones."""
+    """Digests of what a result depends on; the compiler's files; cutune's and named ones.
+
+    `texts`: what the preprocessor has written: of each source for the host, then for the devices.
+    """
 
     digests: dict[str, str]
     files: list[str]
     others: list[str]
+    texts: list[str] = field(default_factory=list, repr=False)
+
+    @property
+    def about(self) -> str:
+        """A digest of all but the sources: of cutune, compilers, options, variables, models."""
+        rest = {name: one for name, one in self.digests.items() if name not in _OF_SOURCES}
+        return digest(json.dumps(rest, sort_keys=True))
+
+
+#: Digests of what the compiler reads.
+_OF_SOURCES = ("text", "files")
 
 
 class UnknownInput(Exception):
@@ -256,7 +270,7 @@ def inputs_of(request: Request) -> Inputs:
     digests["text"] = digest(*found)
     files = sorted({file for text in found for file in files_of(text)})
     digests["files"] = files_digest(files)
-    return Inputs(digests, files, [*own, *filter(os.path.exists, named)])
+    return Inputs(digests, files, [*own, *filter(os.path.exists, named)], found)
 
 
 def further_files(request: Request, instrumented: InstrumentedProgram, known: Inputs) -> list[str]:
@@ -324,6 +338,10 @@ class WatchedRequest:
 
     def wait(self) -> None:
         self.inputs.exception()
+
+    def known(self) -> Inputs | None:
+        """The inputs, when all are read; None if they cannot be known."""
+        return self.inputs.result() if self.inputs.exception() is None else None
 
     def settled(self) -> Inputs | None:
         """The inputs; None if one may have changed. Raises CutuneError if one cannot be read."""

@@ -15,14 +15,17 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+from zlib import compress, decompress
+from zlib import error as UnpackError
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.typed import parsed
+from cutune.core.typed import parsed, typed
 from cutune.core.workspace import (
     Json,
     Workspace,
@@ -33,9 +36,13 @@ from cutune.core.workspace import (
 )
 from cutune.emulator.elf import read_imports, read_linkage
 from cutune.measure.program_runs import needs_shell
-from cutune.toolchain.cache import cache_folder
+from cutune.toolchain.built_code import without_asserted_lines, without_lines
+from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of
+from cutune.toolchain.device_code import EarlierCode
+from cutune.toolchain.preprocessed import without_lines as text_without_lines
 from cutune.tuning.inputs import (
     UNKNOWN,
+    Inputs,
     Request,
     WatchedRequest,
     digest,
@@ -126,35 +133,30 @@ class KeptRewriting:
     shadow: Json | None
     texts: dict[str, str]
 
-    @property
-    def identity(self) -> str:
-        """A digest of what it depends on."""
-        return digest(json.dumps(self.inputs, sort_keys=True))
-
-    def holds(self, request: Request) -> bool:
-        return self.inputs == inputs_of(request).digests
-
 
 T = TypeVar("T", KeptAnswer, KeptRewriting)
 
 
 def kept_answer(request: Request) -> KeptAnswer | None:
     """What `tune` answered to an equal request, if that still holds."""
-    return None if request.unknown else _that_holds(TUNED, request, KeptAnswer)
-
-
-def kept_rewriting(request: Request) -> KeptRewriting | None:
-    """What an equal source was rewritten to, if that still holds."""
-    return _that_holds(REWRITTEN, request, KeptRewriting)
-
-
-def _that_holds(kind: str, request: Request, form: type[T]) -> T | None:
     try:
-        path = _place(kind, request.name)
-        found = read_typed(path, SCHEMA, form, "cutune tune") if path.exists() else None
+        found = None if request.unknown else _newest(TUNED, request, KeptAnswer)
         return found if found is not None and found.holds(request) else None
     except UNKNOWN:
         return None
+
+
+def kept_rewriting(request: Request) -> KeptRewriting | None:
+    """What an equal source was last rewritten to; it holds for its inputs."""
+    try:
+        return _newest(REWRITTEN, request, KeptRewriting)
+    except UNKNOWN:
+        return None
+
+
+def _newest(kind: str, request: Request, form: type[T]) -> T | None:
+    path = _place(kind, request.name)
+    return read_typed(path, SCHEMA, form, "cutune tune") if path.exists() else None
 
 
 def _save(kind: str, name: str, document: Json, most: int) -> None:
@@ -181,19 +183,17 @@ def write_texts(texts: Mapping[str, str]) -> None:
         write_text(Path(path), text)
 
 
-def keep_rewriting(
-    watched: WatchedRequest, shadow: Json | None, files: Iterable[str]
-) -> KeptRewriting | None:
-    """Keep a rewriting that was just made, unless an input has changed since: then None."""
+def keep_rewriting(watched: WatchedRequest, shadow: Json | None, files: Iterable[str]) -> bool:
+    """Keep a rewriting that was just made, unless an input has changed since; was it kept?"""
     try:
         inputs = watched.settled()
         if inputs is None:
-            return None
+            return False
         kept = KeptRewriting(inputs.digests, shadow, {path: text_of(path) for path in files})
     except UNKNOWN:
-        return None  # It is made again then.
+        return False  # It is made again then.
     _save(REWRITTEN, watched.request.name, asdict(kept), MOST_REWRITTEN)
-    return kept
+    return True
 
 
 def digests_of(paths: Iterable[str]) -> dict[str, str]:
@@ -349,3 +349,110 @@ def _other_program(answer: Answer) -> str:
     first = words[0].format(program=program) if words else ""
     is_program = first and os.path.abspath(first) == os.path.abspath(program)
     return "" if is_program and not needs_shell(answer.run) else answer.run
+
+
+# ---- builds of changed sources
+#
+# Most changes are of host code, and leave the device code as it is. Whether they do, is known when
+# nvcc has compiled the rewritten source: it holds all kernels and copies that are launched. So that
+# source is made as if the device code were that of the earlier build, and compiled. If the PTX that
+# nvcc writes then is that of the earlier rewritten source, all holds that was proven of it, and
+# nothing was compiled for proofs. If not, all is made anew, without the earlier code.
+#
+# What follows from the text is found each time. An earlier build counts only if cutune, compilers,
+# options, variables and models were the same.
+
+EARLIER = "earlier"
+
+
+@dataclass(frozen=True)
+class EarlierBuild:
+    """The code of a build. `about`: see `Inputs.about`. `plain`: see `plain_digest`.
+
+    `compiled`: what proofs were made of, see `EarlierCode`. `built`: digests of the PTX that nvcc
+    wrote for the rewritten source, by the names of its files.
+    """
+
+    about: str
+    plain: str
+    compiled: dict[str, str | None]
+    built: dict[str, str]
+
+
+def earlier_build(name: str, inputs: Inputs) -> EarlierBuild | None:
+    """The newest build of an equal request (`Request.name`), if what is assumed may still hold."""
+    check, _, packed = (kept_text(_place_of_build(name)) or "").partition("\n")
+    if check != key_of(packed):
+        return None
+    try:
+        text = decompress(packed.encode("latin-1"))
+        found = typed(EarlierBuild, parsed(text))
+    except (ValueError, UnpackError):
+        return None
+    return found if found.about == inputs.about and found.built else None
+
+
+def plain_digest(inputs: Inputs) -> str:
+    """A digest of what is compiled, without comments and lines; empty where these count."""
+    plain = [text_without_lines(text) for text in inputs.texts]
+    return digest(*plain) if plain and all(plain) else ""
+
+
+@dataclass(frozen=True)
+class Making:
+    """A rewriting that was made now, of which more is kept once nvcc has compiled it.
+
+    `assumed`: the build whose code it was made with; None: with its own. `keep`: keeps what was
+    assumed, unless an input has changed meanwhile; was it kept?
+    """
+
+    name: str
+    inputs: Inputs
+    code: EarlierCode
+    assumed: EarlierBuild | None
+    keep: Callable[[], bool]
+
+    @cached_property
+    def _plain(self) -> str:
+        return plain_digest(self.inputs)
+
+    @property
+    def is_alike(self) -> bool:
+        """Do only comments and lines differ from what the assumed build compiled?"""
+        return self.assumed is not None and self.assumed.plain == self._plain != ""
+
+    def was_given(self) -> None:
+        """Keep it: an object of the same text is known, so that what was assumed holds."""
+        if self.assumed is not None and self.keep():
+            self._keep_code(self.assumed.built)
+
+    def was_compiled(self, folder: Path) -> bool:
+        """Keep it if what was assumed holds; does it? `folder`: where nvcc has written PTX."""
+        built = _digests(folder)
+        if self.assumed is not None and built != self.assumed.built:
+            return False
+        if self.keep() and built is not None:
+            self._keep_code(built)
+        return True
+
+    def _keep_code(self, built: Mapping[str, str]) -> None:
+        code = self.code.found()
+        build = EarlierBuild(self.inputs.about, self._plain, code, dict(built))
+        # PTX is long, and the same for most architectures.
+        packed = compress(json.dumps(asdict(build)).encode(), level=1).decode("latin-1")
+        keep_text(_place_of_build(self.name), f"{key_of(packed)}\n{packed}")
+
+
+def _digests(folder: Path) -> dict[str, str] | None:
+    """Digests of the PTX in a folder, without lines; None where some is not known."""
+    found = {}
+    for file in sorted(folder.glob("*.ptx")):
+        text = without_lines(file.read_text(encoding="latin-1"))
+        if text is None:
+            return None
+        found[file.name] = digest(without_asserted_lines(text))
+    return found or None
+
+
+def _place_of_build(name: str) -> Path:
+    return cache_folder() / EARLIER / f"{name}.json"

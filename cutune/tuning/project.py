@@ -22,7 +22,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from cutune.core.codes import ERROR, Code
-from cutune.core.diagnostics import CutuneError, Diagnostic
+from cutune.core.diagnostics import CutuneError, Diagnostic, ToldAlready
+from cutune.core.temporary import temporary_folder
 from cutune.core.workspace import Workspace, writing
 from cutune.emulator.link import searched_libraries
 from cutune.measure.measure_kernels import Part, measure_kernels
@@ -47,7 +48,7 @@ from cutune.tuning.nvcc.command import (
     VARIANTS,
     WORKSPACE,
 )
-from cutune.tuning.nvcc.rewriting import OUTPUTS, compiled_sources
+from cutune.tuning.nvcc.rewriting import OUTPUTS, TOLD, compiled_sources
 from cutune.tuning.nvcc.units import (
     CompiledSource,
     connect,
@@ -316,6 +317,10 @@ class _Build:
             "CCACHE_RECACHE" if mode == TUNED else "CCACHE_DISABLE": "1",
             **variables,
         }
+        with temporary_folder() as folder:
+            self._built({**environment, TOLD: str(Path(folder) / "told")})
+
+    def _built(self, environment: Mapping[str, str]) -> None:
         if self.project.clean:
             # It may find nothing to remove.
             self._shell(self.project.clean, environment, Code.CLEAN_COMMAND_FAILED)
@@ -328,6 +333,8 @@ class _Build:
         )
         if done.returncode != 0:
             failed = Diagnostic.at(code, status=done.returncode, command=command)
+            if failed.code.severity == ERROR and os.path.exists(environment[TOLD]):
+                raise ToldAlready
             if failed.code.severity == ERROR:
                 raise CutuneError(failed)
             self.analyzer.reporter.warn(failed)

@@ -19,8 +19,8 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import Reporter
 from cutune.core.workspace import Json, make_folder, writing
+from cutune.measure import try_copies
 from cutune.measure.program_runs import RunPlan
-from cutune.measure.try_copies import try_copies
 from cutune.space.parameter import NO_PARAMETERS, ParameterOptions
 from cutune.tuning.inputs import Request, WatchedRequest
 from cutune.tuning.kept import Answer, KeptAnswer, keep_answer, kept_answer, write_texts

@@ -12,7 +12,7 @@ import pytest
 
 from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from cutune.tuning.nvcc.command import Command
-from cutune.tuning.nvcc.kept_objects import is_understood, place_of
+from cutune.tuning.nvcc.kept_objects import ObjectQuestion, is_understood
 from cutune.tuning.nvcc.shadows import ShadowSource
 from tests.support.cutune_runs import QUICK, cutune
 from tests.support.short_headers import STANDARD
@@ -165,21 +165,22 @@ def test_a_damaged_object_is_made_again(project: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.nvcc
-def test_an_object_belongs_to_what_its_source_was_made_of(tmp_path: Path) -> None:
+def test_an_object_belongs_to_what_its_source_was_made_by(tmp_path: Path) -> None:
     """By that digest another cutune, or other models, make another object."""
     copy = tmp_path / "copy.cu"
     copy.write_text("int twice(int n) { return 2 * n; }\n")
     command = Command.parse(["-c", "app.cu", "-o", "app.o"])
-    shadow = ShadowSource(str(copy), (), {str(copy): "app.cu"}, made_of="one")
+    shadow = ShadowSource(str(copy), (), {str(copy): "app.cu"}, made_by="one")
     nvcc = Nvcc(find_nvcc().path)
-    places = [
-        place_of(nvcc, command, {"app.cu": replace(shadow, made_of=made_of)})
-        for made_of in ("one", "other", "one")
+    questions = [
+        ObjectQuestion.of(nvcc, command, {"app.cu": replace(shadow, made_by=made_by)})
+        for made_by in ("one", "other", "one")
     ]
+    places = [question.asked() for question in questions if question is not None]
     names = [place.kept.name for place in places if place is not None]
     assert (len(names), len({*names})) == (3, 2)
     assert names[0] == names[2]
-    assert place_of(nvcc, command, {"app.cu": replace(shadow, made_of="")}) is None
+    assert ObjectQuestion.of(nvcc, command, {"app.cu": replace(shadow, made_by="")}) is None
 
 
 @pytest.mark.parametrize(

@@ -251,6 +251,24 @@ def test_models_hold_while_nothing_decisive_has_changed(tmp_path: Path) -> None:
     assert "cutune_launch" not in source.read_text()
 
 
+def test_models_hold_for_the_macros_of_the_command_that_they_were_made_with(tmp_path: Path) -> None:
+    source = tmp_path / "scale.cu"
+    source.write_text("#include <stdlib.h>" + SCALE.replace(LAUNCH, LAUNCH.replace("32", "BLOCK")))
+    words = ("--workspace", tmp_path / "work", *QUICK, "-o", tmp_path / "tuned.cu")
+    tune(source, tmp_path / "work", "1000", [*QUICK, "-DBLOCK=32"])
+    before = source.read_text()
+    for text in (before, before.replace("return cuda", "if (argc > 7) return 7; return cuda")):
+        source.write_text(text)
+        for flags, expected in (
+            (["-DBLOCK=32"], 0),
+            (["-DBLOCK=32", "-DMORE"], 0),
+            (["-DBLOCK=64"], 1),
+            (["-DBLOCK=WIDE", "-DWIDE=32"], 1),
+        ):
+            done = cutune("emit", source, *words, *flags)
+            assert (done.returncode, "[CT513]" in done.stderr) == (expected, expected == 1), flags
+
+
 GATHERED = """\
 #include <stdlib.h>
 __global__ void gather(int n, const int *at, const float *in, float *out) {

@@ -24,9 +24,9 @@ from statistics import median
 
 from cutune.core.workspace import make_folder
 from cutune.emulator.program_builds import build_instrumented
+from cutune.measure import try_copies
 from cutune.measure.candidate_trials import TOLERANCE
 from cutune.measure.gpu_sweep import candidates_text, gpu_target
-from cutune.measure.try_copies import try_copies
 from cutune.model.measurement.sweep import (
     TIMING,
     RecordedSweep,

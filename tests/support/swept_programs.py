@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cutune.core.workspace import Workspace
+from cutune.measure import try_copies
 from cutune.measure.program_runs import RunPlan
-from cutune.measure.try_copies import try_copies
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.toolchain.device.profile import DeviceProfile

@@ -19,7 +19,8 @@ from cutune.emulator.module_metadata import AssembledModule, KernelCode
 from cutune.measure.replay import replay
 from cutune.measure.replay.description import LaunchedCode, described
 from cutune.measure.replay.launched_sites import launched_sites
-from cutune.model.measurement.measurement import BoundedCopy, MeasuredKernel, Origin, decisive
+from cutune.model.emit.selected_programs import decisive
+from cutune.model.measurement.measurement import BoundedCopy, MeasuredKernel, Origin
 from cutune.model.performance.constants import SPILLED_SHARE
 from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import Kernel, LaunchSite, Program, SiteNumbers

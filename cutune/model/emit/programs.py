@@ -19,13 +19,23 @@ from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import Workspace
 from cutune.model.emit.emitter import Emitter
 from cutune.model.emit.routine import deciding
+from cutune.model.emit.selected_programs import (
+    SelectionPlace,
+    SelectionText,
+    decisive,
+    with_selection,
+)
 from cutune.model.emit.selection import Decider, emit_selection
-from cutune.model.fit.fitted_model import FittedModel, models_and_fresh, read_models
+from cutune.model.fit.fitted_model import (
+    FittedModel,
+    follows_from,
+    models_and_fresh,
+    read_models,
+)
 from cutune.model.selection.chooser import DEFAULT
 from cutune.passes import ChooseValues, ReplaceLaunches, ReplaceTunables
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.analysis.recorded_launches import nothing_tunable
-from cutune.proof.variants.registry import with_only
 from cutune.source.candidates import BlockRange
 from cutune.source.program import DIMENSIONS, Kernel, Program
 from cutune.source.rewrite.c_text import argument_bits, c_string
@@ -145,15 +155,14 @@ def replaced(
     values: ChooseValues | None = None,
 ) -> TranslationUnit:
     """The program whose launches choose blocks, on each of the devices, and tunables values."""
-    if not analyzer.with_variants:
-        models = [replace(model, variants=()) for model in models]
-    selection = emit_selection(models, devices, performance, deciders)
-    if any(selection.variants.values()):
-        program = with_only(analyzer.with_checked_variants(program), selection.variants)
-    routines = tuple((site.id, routine) for site, routine in selection.routines)
-    launches = ReplaceLaunches(selection=selection.text, routines=routines)
-    steps = (launches, tunables or ReplaceTunables(), values or ChooseValues())
-    return rewrite(program, steps, analyzer.reporter)
+    selection = emit_selection(_allowed(analyzer, models), devices, performance, deciders)
+    return with_selection(analyzer, program, selection, tunables, values)
+
+
+def _allowed(analyzer: Analyzer, models: Sequence[FittedModel]) -> Sequence[FittedModel]:
+    if analyzer.with_variants:
+        return models
+    return [replace(model, variants=()) for model in models]
 
 
 def models_of(
@@ -165,3 +174,18 @@ def models_of(
     if len(fresh) < len(models):
         raise CutuneError.at(Code.STALE_MODELS, path=program.source.path)
     return models
+
+
+def kept_selection(
+    analyzer: Analyzer,
+    models: Sequence[FittedModel],
+    devices: Sequence[DeviceProfile],
+    program: Program,
+    place: SelectionPlace | None,
+) -> SelectionText:
+    """Emit the routines of models of a program, and keep them at their place if they may be."""
+    selection = emit_selection(_allowed(analyzer, models), devices)
+    decided = decisive(program)
+    if place is not None and all(follows_from(model.kernel, decided) for model in models):
+        place.keep(selection)
+    return selection

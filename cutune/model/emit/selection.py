@@ -25,6 +25,7 @@ from itertools import count
 from cutune.model.emit.emitter import Emitter, Tables, c_name
 from cutune.model.emit.model import emit_model, needed
 from cutune.model.emit.routine import Shared, deciding, preference, read_arguments, routine
+from cutune.model.emit.selected_programs import SelectionText
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.performance.definitions import launchable
 from cutune.model.rational.program import (
@@ -315,15 +316,6 @@ def decided_apart(text: Callable[[DeviceProfile, str], str | None]) -> Decide:
         return Decided("".join(texts), calls, frozenset())
 
     return decide
-
-
-@dataclass(frozen=True)
-class SelectionText:
-    """C++ of all routines, which of them serves which site, and by kernel the chosen variants."""
-
-    text: str
-    routines: tuple[tuple[SiteKey, str], ...]
-    variants: Mapping[str, frozenset[str]]
 
 
 def emit_selection(

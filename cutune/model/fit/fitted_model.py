@@ -30,8 +30,9 @@ from cutune.core.typed import (
     typed,
 )
 from cutune.core.workspace import Json, checking, read_document, write_document
+from cutune.model.emit.selected_programs import command_of, decided_by_device, decisive
 from cutune.model.measurement.alignment import MAX_CLASSES
-from cutune.model.measurement.measurement import MeasuredKernel, Origin, decisive
+from cutune.model.measurement.measurement import MeasuredKernel, Origin
 from cutune.model.rational.functions import RationalFunction
 from cutune.source.program import Program
 from cutune.toolchain.device.thread_block import Block, Extents, is_block, threads_of
@@ -329,19 +330,24 @@ def models_and_fresh(
 ) -> tuple[list[FittedModel], tuple[FittedModel, ...]]:
     """The models of a program's source, and those of them that still hold.
 
-    They do where neither it nor what it depends on has changed, or nothing that decides. Host code
-    decides counts that depend on data, which it may make.
+    They do where neither it nor what it depends on has changed, nor a macro of the command that it
+    uses; or nothing that decides. Host code decides counts that depend on data, which it may make.
     """
     origin = Origin.of(program.source, program.deciding_files)
     own = [model for model in known if model.kernel.origin.path == origin.path]
-    if all(model.kernel.origin == origin for model in own):
-        return own, tuple(own)
     decided = decisive(program)
 
     def holds(kernel: MeasuredKernel) -> bool:
-        return kernel.origin == origin or (kernel.decisive == decided != "" and not kernel.on_data)
+        if kernel.origin == origin:
+            return command_of(kernel.decisive) == command_of(decided)
+        return follows_from(kernel, decided)
 
     return own, tuple(model for model in own if holds(model.kernel))
+
+
+def follows_from(kernel: MeasuredKernel, decided: str) -> bool:
+    """Does a model follow from what `decisive` looks at, and is that the same?"""
+    return decided_by_device(decided) and kernel.decisive == decided and not kernel.on_data
 
 
 def read_models(path: Path) -> list[FittedModel]:

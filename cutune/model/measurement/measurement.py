@@ -6,7 +6,6 @@ instructions as compiled, `cutune-measurement-3` holds the counters of one launc
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -36,7 +35,7 @@ from cutune.core.typed import (
 )
 from cutune.model.rational.formulas import is_formula, tie_of, whole_value
 from cutune.source.candidates import BlockRange, candidate_blocks
-from cutune.source.program import Program, SiteKey
+from cutune.source.program import SiteKey
 from cutune.toolchain.device.thread_block import (
     LARGEST_SHARED,
     Block,
@@ -184,42 +183,6 @@ class Origin:
         for header in headers:
             content.update(header.encode())
         return Origin(str(Path(source.path).resolve()), content.hexdigest()[:16])
-
-
-#: Pragmas, macros, and which headers there are. `_Pragma` may stand anywhere.
-_DIRECTIVE = re.compile(r"^[ \t]*#(?:.*\\\r?\n)*.*", re.MULTILINE)
-
-#: What names numbers that launches may use.
-_CONSTANT = re.compile(r"\b(?:const|constexpr|constinit|enum)\b[^;]*")
-
-#: Where a name was last written, by the number of the token.
-_PLACE = re.compile(r"@\d+:\d+")
-
-
-def decisive(program: Program) -> str:
-    """Return a hash of all that models follow from; empty where that is more than is looked at.
-
-    It is the device code, the text of kernels and launches, the configurations that are known,
-    directives, and constants. Host code besides that is not: what it computes, a launch asks at run
-    time.
-    """
-    files = (program.source, *program.headers)
-    parameters = (*program.tunables, *program.constants, *program.regions)
-    has_members = any(kernel.members for kernel in program.kernels)
-    if program.code is None or not program.code.emulated or parameters or has_members:
-        return ""
-    if program.borrowed or any("_Pragma" in file.text for file in files):
-        return ""
-    found = [program.code.emulated]
-    for file in files:
-        found += [file.path, *_DIRECTIVE.findall(file.text), *_CONSTANT.findall(file.text)]
-    for kernel in program.kernels:
-        found += [kernel.name, kernel.source.path, kernel.source[kernel.span]]
-    for site in program.launches:
-        configuration = _PLACE.sub("", str(site.resolved))
-        found += [f"{site.id} {site.source.path} {site.function} {site.verdict} {configuration}"]
-        found += [site.source[site.span], site.kernel, *site.filled]
-    return sha256("\0".join(found).encode("latin-1", "replace")).hexdigest()[:16]
 
 
 @dataclass(frozen=True)

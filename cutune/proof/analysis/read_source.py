@@ -136,9 +136,9 @@ class ReadSource:
         return replace(program, defined=self._early_macros)
 
     @cached_property
-    def _early_macros(self) -> frozenset[str]:
+    def _early_macros(self) -> Mapping[str, str]:
         if self.nvcc is None:
-            return frozenset()
+            return {}
         with chdir(self.folder):
             return early_macros(definitions_before(self.nvcc, self.flags))
 

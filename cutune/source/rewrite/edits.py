@@ -181,7 +181,7 @@ def with_launch_edits(
     program = unit.program
     repeats = any(site.called is None for site in sites)
     names = (hiding_macro(file, repeats) for file in (program.source, *program.headers))
-    early = sorted({*LAUNCH_MEMBERS} & program.defined) if repeats else ()
+    early = sorted({*LAUNCH_MEMBERS} & program.defined.keys()) if repeats else ()
     if hidden := next(filter(None, (*early, *names)), None):
         return unit.with_diagnostics(
             Diagnostic.at(Code.HIDDEN_MEMBER, site.source, site.span, name=hidden) for site in sites

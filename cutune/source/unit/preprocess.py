@@ -25,7 +25,7 @@ from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.toolchain.preprocessed import BEGIN, unescaped
 
 _MARKER = re.compile(BEGIN + r'(?:line)? (\d+) "((?:[^"\\\n]|\\.)*)"((?: \d)*)[ \t\r]*\n')
-_DEFINED = re.compile(r"^#define (\w+)", re.MULTILINE)
+_DEFINED = re.compile(r"^#define (\w+)(.*?)[ \t\r]*$", re.MULTILINE)
 _ATTRIBUTE = re.compile(
     r"__attribute__\(\((global|device|host|shared|constant|managed|grid_constant)\)\)"
 )
@@ -108,13 +108,16 @@ def user_headers(expanded: str, path: str) -> dict[str, bool]:
     return found
 
 
-def early_macros(text: str) -> frozenset[str]:
-    """Macros of options and of the user's headers in a text with all definitions (`-dD`)."""
-    found: set[str] = set()
+def early_macros(text: str) -> dict[str, str]:
+    """Macros of options and of the user's headers in a text with all definitions (`-dD`).
+
+    Each with what stands behind its name.
+    """
+    found: dict[str, str] = {}
     for marker in _markers(text):
         if marker.is_users or marker.path == _COMMAND_LINE:
             found.update(_DEFINED.findall(text, marker.begin, marker.end))
-    return frozenset(found)
+    return found
 
 
 def _plain(text: str) -> str:
@@ -153,7 +156,8 @@ class _Marker(NamedTuple):
     end: int
 
 
-def _markers(text: str) -> list[_Marker]:
+@lru_cache(maxsize=2)
+def _markers(text: str) -> Sequence[_Marker]:
     found, markers = list(_MARKER.finditer(text)), []
     toolkits = _toolkit_directories(dict.fromkeys(unescaped(match[2]) for match in found))
     for match, following in zip_longest(found, found[1:]):

@@ -1,8 +1,9 @@
 """Objects that still hold. Takes a command and its rewritten source, gives what was made of them.
 
-An object is kept under a name made of all that it depends on: what the rewritten source was made of
-(`tuning/inputs`: cutune, the compilers, variables, models), the words of the command, and the text
-that nvcc's preprocessor writes of the rewritten source, for the host and for each GPU. Only a
+An object is kept under a name made of all that it depends on: what the rewritten source was made by
+(`Inputs.about`: cutune, the compilers, variables, models), the words of the command, the files that
+are read, and the text that nvcc's preprocessor writes of the rewritten source, for the host and for
+each GPU. Lines do not count where no option asks for them: so a comment changes no object. Only a
 command is asked about whose options are known to write nothing but an object and its dependency
 file, and that prints nothing.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from cutune.toolchain import dry_run
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of
 from cutune.toolchain.compiler_commands import run_limited
 from cutune.toolchain.nvcc import Nvcc
-from cutune.toolchain.preprocessed import files_of
+from cutune.toolchain.preprocessed import files_of, without_lines
 from cutune.tuning.inputs import digest, file_clock, file_digest, is_untouched_since
 from cutune.tuning.nvcc.command import DEPENDENCIES_TOO, IN_FILE, STOPS_AT_OBJECT, Command, names
 from cutune.tuning.nvcc.shadows import ShadowSource, with_copies
@@ -56,6 +57,9 @@ _KNOWN_TO_HOST = re.compile(
     r"|(?:include|isystem|iquote) .*)"
 )
 _FOLLOWED = ("-include", "-isystem", "-iquote")
+#: Options by which objects name lines.
+_OF_LINES = names("debug device-debug generate-line-info")
+_OF_LINES_TO_HOST = re.compile(r"-g\d?")
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ class ObjectPlace:
 
     kept: Path
     command: Command
-    texts: tuple[str, ...]
+    files: frozenset[str]
     copies: Mapping[str, str]
     started: int
 
@@ -88,9 +92,8 @@ class ObjectPlace:
 
     def keep(self) -> None:
         """Keep what nvcc has made, unless a file that it has read has changed since."""
-        files = {file for text in self.texts for file in files_of(text)} - {*self.copies}
         is_same = all(file_digest(path) == one for path, one in self.copies.items())
-        if not is_same or not is_untouched_since(files, self.started):
+        if not is_same or not is_untouched_since(self.files - {*self.copies}, self.started):
             return
         try:
             made = [Path(path).read_bytes().decode("latin-1") for path in self._outputs()]
@@ -104,24 +107,56 @@ class ObjectPlace:
         return [*self.command.dependency_files(), *self.command.outputs()]
 
 
-def place_of(
-    nvcc: Nvcc, command: Command, shadows: Mapping[str, ShadowSource]
-) -> ObjectPlace | None:
-    """The place of an object; None where what it depends on is not known."""
-    if not is_understood(command) or len(shadows) != 1:
-        return None
-    (source, shadow), started = *shadows.items(), file_clock()
-    if not shadow.made_of:
-        return None
-    copies = {path: file_digest(path) for path in shadow.originals}
-    try:
-        texts = _texts(nvcc, command, source, shadow)
-    except (CutuneError, OSError):
-        return None
-    if not texts or any(".incbin" in text for text in texts):
-        return None
-    kept = cache_folder() / "built" / key_of(shadow.made_of, json.dumps(command.words), *texts)
-    return ObjectPlace(kept, command, tuple(texts), copies, started)
+@dataclass(frozen=True)
+class ObjectQuestion:
+    """Asks where the object of a command is kept. `started`: before anything was read for it."""
+
+    nvcc: Nvcc
+    command: Command
+    source: str
+    shadow: ShadowSource
+    copies: Mapping[str, str]
+    started: int
+
+    @staticmethod
+    def of(
+        nvcc: Nvcc, command: Command, shadows: Mapping[str, ShadowSource]
+    ) -> ObjectQuestion | None:
+        """The question; None where what the object depends on is not known."""
+        if not is_understood(command) or len(shadows) != 1:
+            return None
+        (source, shadow), started = *shadows.items(), file_clock()
+        if not shadow.made_by:
+            return None
+        copies = {path: file_digest(path) for path in shadow.originals}
+        return ObjectQuestion(nvcc, command, source, shadow, copies, started)
+
+    def asked(self) -> ObjectPlace | None:
+        """Preprocess the rewritten source to tell the place; None where that fails."""
+        try:
+            return self.place(_texts(self.nvcc, self.command, self.source, self.shadow))
+        except (CutuneError, OSError):
+            return None
+
+    def told(self, folder: Path) -> ObjectPlace | None:
+        """The place, from what nvcc has kept in a folder while it compiled."""
+        texts = (path.read_text(encoding="latin-1") for path in folder.glob("*.ii"))
+        return self.place([*texts])
+
+    def place(self, texts: Sequence[str]) -> ObjectPlace | None:
+        if not texts or any(".incbin" in text for text in texts):
+            return None
+        files = frozenset(file for text in texts for file in files_of(text))
+        plain = [text if _names_lines(self.command) else without_lines(text) for text in texts]
+        # Whoever asks for lines in its text has an empty one there.
+        counted = sorted(short or text for short, text in zip(plain, texts, strict=True))
+        about = self.shadow.made_by, json.dumps([self.command.words, sorted(files)])
+        kept = cache_folder() / "built" / key_of(*about, *counted)
+        return ObjectPlace(kept, self.command, files, self.copies, self.started)
+
+
+def _names_lines(command: Command) -> bool:
+    return command.has(_OF_LINES) or any(map(_OF_LINES_TO_HOST.fullmatch, _of_host(command)))
 
 
 def is_understood(command: Command) -> bool:

@@ -13,16 +13,17 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, tell
 from cutune.core.processes import CompilerKilled, ended_by
-from cutune.core.temporary import run_folder
+from cutune.core.temporary import run_folder, temporary_folder
 from cutune.core.workspace import Workspace, append_text, replace_file
 from cutune.toolchain.device.present import named_devices
 from cutune.toolchain.locate import TRIED, found_program
@@ -48,7 +49,7 @@ from cutune.tuning.nvcc.command import (
     run_instead,
     workspaces_of,
 )
-from cutune.tuning.nvcc.kept_objects import ObjectPlace, place_of
+from cutune.tuning.nvcc.kept_objects import ObjectPlace, ObjectQuestion, is_understood
 from cutune.tuning.nvcc.shadows import ShadowSource, restore_dependencies, with_copies
 from cutune.tuning.nvcc.units import CompiledSource, knows_others, lenders_of, lends, note, register
 
@@ -57,16 +58,19 @@ if TYPE_CHECKING:
     from cutune.source.program import Program
     from cutune.source.rewrite.pipeline import TranslationUnit
     from cutune.toolchain.toolchain import Toolchain
-    from cutune.tuning.inputs import Request
+    from cutune.tuning.inputs import Inputs, Request, WatchedRequest
+    from cutune.tuning.kept import EarlierBuild, Making
 
 
 #: Variable that names a file to which outputs are appended, for `cutune tune --make`.
 OUTPUTS = "CUTUNE_NVCC_OUTPUTS"
+#: Variable that names a file which is there once it was said that one cannot be written.
+TOLD = "CUTUNE_NVCC_TOLD"
 #: Variables that no copy and no object depends on besides what a request holds: the settings; the
 #: programs that are found; what linkers and ccache do. `tune --make` has its own values of them.
 _UNREAD = (
     *("CUTUNE_MODE", "CUTUNE_WORKSPACE", "CUTUNE_DEVICE", "CUTUNE_STRICT", VARIANTS, ASSOCIATIVE),
-    *(OUTPUTS, TRIED, "PATH", "LIBRARY_PATH", "CCACHE_DISABLE", "CCACHE_RECACHE"),
+    *(OUTPUTS, TOLD, TRIED, "PATH", "LIBRARY_PATH", "CCACHE_DISABLE", "CCACHE_RECACHE"),
 )
 #: Options of the host compiler by which it names other files after the object.
 _NAMES_OTHERS = re.compile("split-dwarf|coverage|profile|save-temps|stack-usage|callgraph|dump|aux")
@@ -86,7 +90,7 @@ class _RewrittenCommand:
     """A command, its sources replaced by their shadows.
 
     `dependencies`, `whole`: where its dependency file and its object are written first; empty: at
-    their own places. `nvcc`: None where another program is called, as ccache. `place`: where the
+    their own places. `nvcc`: None where another program is called, as ccache. `question`: where the
     object is kept for an equal call; None: it is not.
     """
 
@@ -96,7 +100,7 @@ class _RewrittenCommand:
     dependencies: str
     whole: str
     nvcc: Nvcc | None
-    place: ObjectPlace | None
+    question: ObjectQuestion | None
 
     @staticmethod
     def of(
@@ -104,14 +108,24 @@ class _RewrittenCommand:
     ) -> _RewrittenCommand:
         """`shadows`: by the path of the source. Raises CT020."""
         dependencies = _dependencies_elsewhere(command)
-        whole = _object_elsewhere(command) if dependencies else ""
+        question = ObjectQuestion.of(nvcc, command, shadows) if nvcc and is_kept else None
+        whole = _object_elsewhere(command) if dependencies or question else ""
         words = with_copies(command, shadows, dependencies, whole)
-        place = place_of(nvcc, command, shadows) if nvcc is not None and is_kept else None
-        return _RewrittenCommand(command, words, shadows.values(), dependencies, whole, nvcc, place)
+        every = shadows.values()
+        return _RewrittenCommand(command, words, every, dependencies, whole, nvcc, question)
 
-    def was_given(self) -> bool:
+    @property
+    def making(self) -> Making | None:
+        """Of its only shadow: kept once that is compiled."""
+        return self.question.shadow.making if self.question is not None else None
+
+    def was_given(self, place: ObjectPlace | None) -> bool:
         """Was the object of an equal call put in place?"""
-        return self.place is not None and self.place.given()
+        if place is None or not place.given():
+            return False
+        if self.making is not None:
+            self.making.was_given()
+        return True
 
     def was_built(self) -> bool:
         """Was it built of device code that is known?"""
@@ -119,17 +133,17 @@ class _RewrittenCommand:
             self.nvcc, self.command, self.words, self.shadows
         )
 
-    def finish(self, is_silent: bool) -> int:
-        """Put what was made in place, and keep it if the compiler said nothing."""
+    def finish(self, place: ObjectPlace | None = None) -> int:
+        """Put what was made in place, and keep it."""
         try:
             _restore(self.command, self.shadows, self.dependencies)
             if self.whole:
                 replace_file(Path(self.command.outputs()[0]), Path(self.whole).read_bytes())
         except CutuneError as error:
-            tell(_said(error))
+            _tell(error)
             return 1
-        if self.place is not None and is_silent:
-            self.place.keep()
+        if place is not None:
+            place.keep()
         return 0
 
 
@@ -138,21 +152,41 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
 
     `launcher`: nvcc, or what stands before it, as ccache.
     """
+    try:
+        return _compiled(launcher, command, settings, is_first=True)
+    except _UnconfirmedCode:
+        return _compiled(launcher, command, settings)
+
+
+class _UnconfirmedCode(Exception):
+    """The device code that was assumed is not that of the source."""
+
+
+def _compiled(
+    launcher: Sequence[str], command: Command, settings: Settings, is_first: bool = False
+) -> int:
+    """Compile the shadows; gives the status for the shell. Raises _UnconfirmedCode at first."""
     asked = command
     try:
         found = found_program(launcher[-1]) or launcher[-1]
         nvcc = find_nvcc(found)
         if EMULATED in settings.modes:
             command = emulated(command, nvcc)
-        _note_outputs(command)
+        if is_first:
+            _note_outputs(command)
         is_rewritten = command.makes_host_code and settings.modes != {EMULATED}
-        shadows = _shadows(asked, settings, nvcc) if is_rewritten else {}
-        made = None
-        if shadows:
-            own = nvcc if len(launcher) == 1 and found == str(nvcc.path) else None
-            made = _RewrittenCommand.of(command, shadows, own, settings.modes == {TUNED})
-            if made.was_given():
-                return 0
+        own = nvcc if len(launcher) == 1 and found == str(nvcc.path) else None
+        is_kept = settings.modes == {TUNED}
+        assumes = is_first and is_kept and own is not None and _may_be_confirmed(command)
+        shadows = _shadows(asked, settings, nvcc, assumes) if is_rewritten else {}
+        made = _RewrittenCommand.of(command, shadows, own, is_kept) if shadows else None
+        making = made.making if made is not None else None
+        is_assumed = making is not None and making.assumed is not None
+        # A changed source has no object yet, unless only lines have changed.
+        is_asked = made is not None and (making is None or not is_assumed or making.is_alike)
+        place = made.question.asked() if is_asked and made and made.question else None
+        if made is not None and made.was_given(place):
+            return 0
         is_built = made is not None and made.was_built()
     except CompilerKilled as error:
         tell(error.diagnostic)
@@ -162,19 +196,33 @@ def compile_rewritten(launcher: Sequence[str], command: Command, settings: Setti
     if made is None:
         return run_instead(launcher, command.words)
     if is_built:
-        return made.finish(is_silent=True)
-    done = subprocess.run([*launcher, *made.words], capture_output=True, check=False)
-    if ended_by(done.returncode, done.stderr.decode("latin-1")) is not None:
-        # That says nothing of the rewritten form, and is what make wants to know.
-        sys.stderr.buffer.write(done.stderr)
-        return _status(done.returncode)
-    if done.returncode != 0:
-        said = (done.stderr or done.stdout).decode(errors="replace")
-        remark = _not_rewritten(command, said)
-        return _compile_original(launcher, command, said, remark, settings.strict)
+        return made.finish(place)
+    with temporary_folder() as name:
+        folder, keeps = Path(name), making is not None
+        words = [*made.words, *(["--keep", "--keep-dir", name] if keeps else [])]
+        done = subprocess.run([*launcher, *words], capture_output=True, check=False)
+        if ended_by(done.returncode, done.stderr.decode("latin-1")) is not None:
+            # That says nothing of the rewritten form, and is what make wants to know.
+            sys.stderr.buffer.write(done.stderr)
+            return _status(done.returncode)
+        if done.returncode != 0 and is_assumed:
+            raise _UnconfirmedCode
+        if done.returncode != 0:
+            said = (done.stderr or done.stdout).decode(errors="replace")
+            remark = _not_rewritten(command, said)
+            return _compile_original(launcher, command, said, remark, settings.strict)
+        if making is not None and not making.was_compiled(folder):
+            raise _UnconfirmedCode
+        if place is None and made.question is not None:
+            place = made.question.told(folder)
     sys.stdout.buffer.write(done.stdout)
     sys.stderr.buffer.write(done.stderr)
-    return made.finish(is_silent=not done.stdout and not done.stderr)
+    return made.finish(None if done.stdout or done.stderr else place)
+
+
+def _may_be_confirmed(command: Command) -> bool:
+    """May it be compiled, and made anew where something was assumed that does not hold?"""
+    return is_understood(command) and bool(_object_elsewhere(command))
 
 
 def _note_outputs(command: Command) -> None:
@@ -233,8 +281,17 @@ def _without_rewriting(
     if isinstance(error, CutuneError) and error.diagnostic.code is Code.NVCC_FAILED:
         said = error.diagnostic.message
         return _compile_original(launcher, command, said, _said(error), is_strict)
-    tell(_said(error))
+    _tell(error)
     return 1 if is_strict else run_instead(launcher, command.words)
+
+
+def _tell(error: Exception) -> None:
+    """Say what went wrong; of a full disk `cutune tune --make` learns that it was said."""
+    said, named = _said(error), os.environ.get(TOLD)
+    tell(said)
+    if said.code is Code.UNWRITABLE_FILE and named:
+        with suppress(OSError):
+            Path(named).touch()
 
 
 def _compile_original(
@@ -290,20 +347,27 @@ def emulated(command: Command, nvcc: Nvcc) -> Command:
     return Command.parse([*words, *append_flags(nvcc, command.links).split()])
 
 
-def _shadows(command: Command, settings: Settings, nvcc: Nvcc) -> dict[str, ShadowSource]:
+def _shadows(
+    command: Command, settings: Settings, nvcc: Nvcc, assumes: bool
+) -> dict[str, ShadowSource]:
     units = {source.value: CompiledSource.of(command, source) for source in command.sources}
-    made = {p: _Rewriter.of(unit, settings, nvcc).kept_or_made() for p, unit in units.items()}
+    rewriters = {path: _Rewriter.of(unit, settings, nvcc) for path, unit in units.items()}
+    made = {path: rewriter.kept_or_made(assumes) for path, rewriter in rewriters.items()}
     return {path: shadow for path, shadow in made.items() if shadow is not None}
 
 
 @dataclass(frozen=True)
 class _Rewriter:
-    """Makes of one unit what the mode asks for. `toolchain`: without the unit's own flags."""
+    """Makes of one unit what the mode asks for. `toolchain`: without the unit's own flags.
+
+    `inputs`: waits for what the result depends on; gives None where that is not known.
+    """
 
     unit: CompiledSource
     workspace: Workspace
     settings: Settings
     toolchain: Toolchain
+    inputs: Callable[[], Inputs | None] = lambda: None
 
     @staticmethod
     def of(unit: CompiledSource, settings: Settings, nvcc: Nvcc) -> _Rewriter:
@@ -323,32 +387,74 @@ class _Rewriter:
     def instruments(self) -> bool:
         return INSTRUMENT in self.settings.modes
 
-    def kept_or_made(self) -> ShadowSource | None:
+    def kept_or_made(self, assumes: bool) -> ShadowSource | None:
+        """`assumes`: may the device code be that of an earlier build, until nvcc has run?"""
         request = self._request()
         if request is None:
             return self._made()
+        from cutune.toolchain.device_code import NoEarlierCode
         from cutune.tuning.inputs import WatchedRequest
-        from cutune.tuning.kept import keep_rewriting, kept_rewriting, write_texts
+        from cutune.tuning.kept import kept_rewriting, write_texts
 
-        if (kept := kept_rewriting(request)) is not None:
-            write_texts(kept.texts)
-            shadow = None if kept.shadow is None else ShadowSource.from_json(kept.shadow)
-            return shadow and replace(shadow, made_of=kept.identity)
-        own = self.unit.own_workspace(self.workspace)
-        if own.models.exists() or self.workspace.models.exists():
+        kept = kept_rewriting(request)
+        if kept is None and self._has_models:
             # nvcc is at work while the rest of this program is loaded.
             request = request.with_begun()
         watched, begun = WatchedRequest.watching(request), request.toolchain.begun
+        inputs = watched.known() if kept is not None else None
+        if kept is not None and inputs is not None and kept.inputs == inputs.digests:
+            write_texts(kept.texts)
+            shadow = None if kept.shadow is None else ShadowSource.from_json(kept.shadow)
+            return shadow and replace(shadow, made_by=inputs.about)
         try:
-            shadow = replace(self, toolchain=replace(self.toolchain, begun=begun))._made()
+            if assumes and inputs is not None:
+                from cutune.tuning.kept import earlier_build
+
+                if (assumed := earlier_build(request.name, inputs)) is not None:
+                    with suppress(NoEarlierCode):
+                        return self._rewritten(watched, assumed)
+            return self._rewritten(watched)
         finally:
             # This process may become nvcc.
             watched.wait()
             if begun is not None:
                 begun.wait()
-        files = shadow.originals if shadow is not None else ()
-        kept = keep_rewriting(watched, None if shadow is None else shadow.to_json(), files)
-        return replace(shadow, made_of=kept.identity) if shadow and kept else shadow
+
+    def _rewritten(
+        self, watched: WatchedRequest, assumed: EarlierBuild | None = None
+    ) -> ShadowSource | None:
+        """Make it, and keep it if nothing is assumed. Raises NoEarlierCode."""
+        from cutune.toolchain.device_code import Begun, EarlierCode, NoEarlierCode
+        from cutune.tuning.kept import Making, keep_rewriting
+
+        request, inputs = watched.request, watched.known() if watched.inputs.done() else None
+        begun, path = request.toolchain.begun, self.unit.source
+        if begun is None and inputs is not None:
+            flags = request.toolchain.compile_flags(path)
+            begun = Begun.expanded_already(path, flags, inputs.texts[0])
+        code = EarlierCode(assumed.compiled if assumed is not None else None)
+        toolchain = replace(self.toolchain, begun=begun, earlier=code)
+        try:
+            shadow = replace(self, toolchain=toolchain, inputs=watched.known)._made()
+        except CutuneError as error:
+            if assumed is None or error.diagnostic.code is Code.STALE_MODELS:
+                raise
+            raise NoEarlierCode from error
+        if shadow is None and assumed is not None:
+            raise NoEarlierCode
+        document = None if shadow is None else shadow.to_json()
+        keep = partial(keep_rewriting, watched, document, shadow.originals if shadow else ())
+        is_kept = assumed is not None or keep()
+        inputs = watched.known()
+        if shadow is None or inputs is None or not is_kept:
+            return shadow
+        making = Making(request.name, inputs, code, assumed, keep if assumed else lambda: True)
+        return replace(shadow, made_by=inputs.about, making=making)
+
+    @property
+    def _has_models(self) -> bool:
+        own = self.unit.own_workspace(self.workspace)
+        return own.models.exists() or self.workspace.models.exists()
 
     def _request(self) -> Request | None:
         """The request that a rewritten source answers; None where it is not kept.
@@ -373,7 +479,7 @@ class _Rewriter:
         return Request(asked, [unit.source], own, devices, workspace, models, unread)
 
     def _made(self) -> ShadowSource | None:
-        from cutune.measure.try_copies import try_copies
+        from cutune.measure import try_copies
         from cutune.proof.analysis.analyzer import Analyzer
 
         plain = Analyzer(
@@ -428,14 +534,21 @@ class _Rewriter:
         is_modelled = workspace.models.exists()
         if not is_modelled and not lends(self.unit, self.workspace):
             return None
-        from cutune.model.emit.programs import models_of, replaced
+        from cutune.model.emit.selected_programs import SelectionPlace, with_selection
 
-        program = self._program(plain)
-        models = models_of(program, workspace) if is_modelled else []
-        if not models and not program.is_lent:
-            return None
+        program, inputs = self._program(plain), self.inputs()
         analyzer, devices = plain.with_flags(self.unit.flags), named_devices(self.settings.devices)
-        unit = replaced(analyzer, program, models, devices)
+        about = inputs.about if inputs is not None else ""
+        place = SelectionPlace.of(about, program)
+        selection = place.kept() if place is not None else None
+        if selection is None:
+            from cutune.model.emit.programs import kept_selection, models_of
+
+            models = models_of(program, workspace) if is_modelled else []
+            if not models and not program.is_lent:
+                return None
+            selection = kept_selection(analyzer, models, devices, program, place)
+        unit = with_selection(analyzer, program, selection)
         return unit if unit.edits or program.is_lent else None
 
     def _program(self, plain: Analyzer) -> Program:

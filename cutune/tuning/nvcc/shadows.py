@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cutune.source.rewrite.output import ShadowTree
     from cutune.source.rewrite.pipeline import TranslationUnit
     from cutune.toolchain.built_code import BuiltCode
+    from cutune.tuning.kept import Making
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,9 @@ class ShadowSource:
 
     `host_options`: of the host compiler, which preprocesses for nvcc. `originals`: copy → the name
     by which the user knows it. `tree`: where all files of the user were copied, if headers are
-    rewritten too. `code`: its device code, where that is known. `made_of`: a digest of all that it
-    was made of; empty: not known.
+    rewritten too. `code`: its device code, where that is known. `made_by`: a digest
+    of all that it was made with, besides the source; empty: not known. `making`: what is kept once
+    it is compiled.
     """
 
     path: str
@@ -42,7 +44,8 @@ class ShadowSource:
     originals: dict[str, str] = field(default_factory=dict)
     tree: ShadowTree | None = None
     code: BuiltCode | None = None
-    made_of: str = ""
+    made_by: str = ""
+    making: Making | None = None
 
     def to_json(self) -> Json:
         tree = self.tree and [str(self.tree.root), str(self.tree.folder)]
@@ -137,7 +140,7 @@ def with_copies(
     words += [f"-Xcompiler={option}" for option in options]
     words += ["-MF", dependencies] if dependencies else []
     target = command.last("output-file") or ""
-    if made and command.last("dependency-target-name") is None:
+    if made and dependencies and command.last("dependency-target-name") is None:
         words += ["-MT", target]
     return [*words, "-o", made] if made else words
 

@@ -8,7 +8,9 @@ import time
 
 import pytest
 
-from cutune.core.progress import _Lines, during, progress_for
+from cutune.core.codes import Code
+from cutune.core.diagnostics import Diagnostic
+from cutune.core.progress import Reporter, _Lines, during, progress_for
 
 
 def test_a_line_when_it_is_done(capsys: pytest.CaptureFixture[str]) -> None:
@@ -72,3 +74,14 @@ def test_an_activity_ends_with_an_error() -> None:
     with pytest.raises(KeyError), during(lambda what, done, total: told.append(done), "reading"):
         raise KeyError
     assert told == [0, 1]
+
+
+def test_what_is_true_of_the_machine_is_said_once() -> None:
+    said: list[Code] = []
+    reporter = Reporter(lambda diagnostic: said.append(diagnostic.code))
+    codes = (Code.NO_COMPILED_CODE, Code.CACHE_ELSEWHERE) * 2
+    messages = [Diagnostic(code, str(number)) for number, code in enumerate(codes)]
+    reporter.report(messages)
+    reporter.remembering()[0].report(messages)
+    assert said.count(Code.NO_COMPILED_CODE) == 1
+    assert said.count(Code.CACHE_ELSEWHERE) > 1

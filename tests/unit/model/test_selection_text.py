@@ -10,13 +10,8 @@ import pytest
 
 from cutune.model.emit.emitter import SMALL, Emitter, Tables, double_text
 from cutune.model.emit.routine import emit_rule, printed_extents
-from cutune.model.emit.selection import (
-    Decided,
-    Decider,
-    SelectionText,
-    decided_apart,
-    emit_selection,
-)
+from cutune.model.emit.selected_programs import SelectionText
+from cutune.model.emit.selection import Decided, Decider, decided_apart, emit_selection
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.performance.constants import ASKING_US
 from cutune.model.selection.chooser import DEFAULT

@@ -11,7 +11,13 @@ import pytest
 from cutune.core.diagnostics import CutuneError
 from cutune.ptx.types import WHOLE_PROGRAM
 from cutune.toolchain import built_code, dry_run
-from cutune.toolchain.built_code import BuiltCode, from_text, to_text, without_lines
+from cutune.toolchain.built_code import (
+    BuiltCode,
+    from_text,
+    to_text,
+    without_asserted_lines,
+    without_lines,
+)
 from cutune.toolchain.cache import cache_folder
 from cutune.toolchain.device_code import compiled
 from cutune.toolchain.nvcc import find_nvcc
@@ -150,3 +156,18 @@ def test_variables_are_no_steps() -> None:
     assert dry_run.is_cicc(steps[0])
     with pytest.raises(CutuneError, match="shell"):
         dry_run.commands("#$ gcc a.c | cat\n")
+
+
+@pytest.mark.nvcc
+def test_only_the_line_of_an_assertion_is_left_out(tmp_path: Path) -> None:
+    text = (
+        "#include <cassert>\n{}__global__ void k(int n, int *a) {{ assert(n > {}); a[0] = n; }}\n"
+    )
+    found = []
+    for lines, least in (("", 0), ("\n\n", 0), ("", 1)):
+        source = tmp_path / "app.cu"
+        source.write_text(text.format(lines, least))
+        found.append(find_nvcc().ptx(source))
+    plain, moved, other = map(without_asserted_lines, found)
+    assert found[0] != found[1] and plain == moved != other
+    assert without_asserted_lines("\tret;\n") == "\tret;\n"

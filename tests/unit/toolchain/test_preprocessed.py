@@ -16,6 +16,7 @@ from cutune.toolchain.preprocessed import (
     device_pass,
     host_pass,
     marked_host_pass,
+    without_lines,
 )
 
 pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("short_headers")]
@@ -84,8 +85,9 @@ def test_macros_that_are_there_before_a_source(folder: Path) -> None:
     (folder / "early.h").write_text("#define row 3\n#define chosen() 4\n#undef row\n#define last\n")
     flags = ["-Dthreads=3", "--pre-include", "early.h"]
     found = early_macros(definitions_before(find_nvcc(), flags))
-    assert found >= {"threads", "row", "chosen", "last"}
-    assert not {"NULL", "assert", "size"} & found
+    assert found.keys() >= {"threads", "row", "chosen", "last"}
+    assert (found["threads"], found["chosen"], found["last"]) == (" 3", "() 4", "")
+    assert not {"NULL", "assert", "size"} & found.keys()
 
 
 def test_what_counts_is_left_where_it_comes_out(folder: Path) -> None:
@@ -93,3 +95,17 @@ def test_what_counts_is_left_where_it_comes_out(folder: Path) -> None:
     text = marked_host_pass(find_nvcc(), "a.cu", ["-DVALUE=__COUNTER__", "-Xcompiler", "-Werror"])
     assert text is not None
     assert 'int a = __COUNTER__, b = __LINE__, c = "a.cu"[0];' in text
+
+
+def test_text_without_lines_is_the_same_wherever_it_stands() -> None:
+    text = '# 1 "a.cu"\nint a;\n# 1 "b.h" 1 3\nint b;\n'
+    moved = '# 1 "a.cu"\n\n  \nint a;\n# 9 "b.h" 1 3\n\nint b;\n'
+    assert without_lines(text) == without_lines(moved) == "int a;\nint b;\n"
+    assert without_lines(text.replace("a;", "c;")) != without_lines(text)
+    assert without_lines("int a = __builtin_LINE();\n") == ""
+
+
+def test_lines_of_a_raw_string_are_its_own() -> None:
+    text = 'auto a = R"(\n\n# 1 "a.cu"\n)";\n'
+    fewer = text.replace("\n\n", "\n", 1), text.replace("# 1", "# 2")
+    assert len({without_lines(text), *map(without_lines, fewer)}) == 3

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError
+from cutune.core.diagnostics import CutuneError, ToldAlready
 from cutune.core.workspace import Workspace
 from cutune.measure.program_runs import RunPlan
 from cutune.proof.analysis.analyzer import Analyzer
@@ -22,6 +22,7 @@ from cutune.proof.analysis.recorded_launches import Helped, SeenLaunch
 from cutune.source.program import SiteKey
 from cutune.toolchain.toolchain import Toolchain
 from cutune.tuning import project as stage
+from cutune.tuning.nvcc import rewriting
 from cutune.tuning.nvcc.rewriting import OUTPUTS
 from cutune.tuning.nvcc.units import connect, noted_launches, registered, seen_units
 from cutune.tuning.project import ProjectBuild, tune_project
@@ -87,6 +88,21 @@ def test_a_build_that_fails_ends_it(folder: Path) -> None:
     found = refused(replace(PROJECT, make="exit 3"), folder)
     assert found.diagnostic.code is Code.BUILD_COMMAND_FAILED
     assert "3" in found.diagnostic.message
+
+
+def test_that_a_file_cannot_be_written_is_said_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A compiler has said it; that the build fails then is no news."""
+    workspace = Workspace(folder / "workspace")
+    project = replace(PROJECT, make=f'touch "${rewriting.TOLD}"; exit 3')
+    with pytest.raises(ToldAlready):
+        tune_project(project, Analyzer(), "h200", workspace)
+    monkeypatch.setenv(rewriting.TOLD, str(folder / "said"))
+    rewriting._tell(CutuneError.at(Code.STALE_MODELS, path="app.cu"))
+    assert not (folder / "said").exists()
+    rewriting._tell(CutuneError.at(Code.UNWRITABLE_FILE, path="app.d", reason="full"))
+    assert (folder / "said").exists() and "cannot write 'app.d'" in capfd.readouterr().err
 
 
 def test_the_project_is_cleaned_before_it_is_built(folder: Path) -> None:
