@@ -29,8 +29,8 @@ from cutune.core.progress import Reporter, progress_for
 from cutune.core.workspace import Workspace, replace_file
 from cutune.emulator.program_builds import build
 from cutune.emulator.run import device_environment, program_environment
+from cutune.measure import try_copies
 from cutune.measure.program_runs import RunPlan
-from cutune.measure.try_copies import try_copies
 from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.measurement.sweep import SweptConfiguration, SweptLaunch
 from cutune.model.selection.variants import VariantChooser

@@ -527,7 +527,7 @@ class FollowedSizes:
 
     @cached_property
     def _moves(self) -> dict[str, float]:
-        """By how much each register of a size was moved on its way; without end where a loop adds."""
+        """By how much registers of sizes were moved on their way; without end where a loop adds."""
         moves: dict[str, float] = {}
         # Loops begin with what any others have.
         begun = max(map(self._added, self.instructions), default=0)
