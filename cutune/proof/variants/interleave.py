@@ -55,6 +55,7 @@ _VALUE = re.compile(r"(?!return$|case$|else$)\w+|[)\]]")
 #: A type that is a reference under a name of its own.
 _REFERENCE = re.compile(r"\busing\b[^;=]*=[^;]*&\s*;|\btypedef\b[^;]*&")
 _FUNDAMENTAL = frozenset({"int", "float", "double", "char", "short", "long", "unsigned", "bool"})
+_INTEGERS = frozenset({"int", "char", "short", "long", "unsigned", "signed"})
 _UNROLL = re.compile(r"pragma unroll( \d+)?")
 #: What begins an initial value, or the size of an array; what types are made of besides names.
 _INITIAL = frozenset({"=", "[", "(", "{"})
@@ -237,6 +238,11 @@ class Body:
         words = {token.text for token in head}
         if not names or names & (self.declared | {*self.shared}):
             raise not_repeated("the variable of a loop with a barrier has no name of its own")
+        texts = [token.text for token in head]
+        types = [*takewhile(lambda text: text not in names, texts[texts.index("(") + 1 :])]
+        # A constant of a class calls other functions, and is made by one.
+        if not types or not _INTEGERS.issuperset(types):
+            raise not_repeated("the variable of a loop with a barrier is not 'int' or the like")
         others = self.declared | {*self.shared, "blockIdx", "threadIdx", "[", "->", "&"}
         # An operand in parentheses stands behind an operator, the arguments of a call do not.
         before = (one.text for one, token in pairwise(head[1:]) if token.text == "(")

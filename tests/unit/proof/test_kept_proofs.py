@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.proof import compiled
+from cutune.proof import compiled, entry
 from cutune.proof.compiled import prove_entries
 
 PTX = """.version 8.0
@@ -37,13 +37,13 @@ done:
 def test_a_proof_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled, "cache_folder", lambda: tmp_path)
     made = list[str]()
-    prove = compiled.__dict__["prove"]
+    prove = entry.prove
 
     def counted(module: object, name: str, assembly: object) -> object:
         made.append(name)
         return prove(module, name, assembly)
 
-    monkeypatch.setattr(compiled, "prove", counted)
+    monkeypatch.setattr(entry, "prove", counted)
 
     def found(text: str) -> object:
         compiled._entries.cache_clear()
