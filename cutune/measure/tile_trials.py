@@ -381,6 +381,7 @@ class _Trial:
             # Bodies of blocks in turn are the kernel's.
             watched = [(self.kernel.name, tile.own()), (copy.kernel, tile)][: 2 - self.is_in_turn]
             said = next((s for one in watched if (s := self._objection(*one, launches))), "")
+            said = said or self._outcomes.unlike(self.entries[name] for name, _ in watched)
             return said or ("" if self.is_in_turn else self._by_other_numbers(copy, launches))
         names = [one.name for one in self.kernel.parameters]
         return f"its results are others at {different.said(names if self._compared else ())}"

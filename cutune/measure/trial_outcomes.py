@@ -19,7 +19,7 @@ from cutune.core.diagnostics import CutuneError
 from cutune.emulator.assemble import assemble
 from cutune.emulator.machine import LoadedModule
 from cutune.measure.trial_code import as_written, functions_reached
-from cutune.ptx.decisions import Decision, decisions, sums_that_may_wrap
+from cutune.ptx.decisions import WRAPS, Decision, decisions, hidden, terms
 from cutune.ptx.named_numbers import type_of
 from cutune.ptx.tried_sizes import FollowedSizes, TriedSizes
 from cutune.ptx.types import Module, PtxError
@@ -51,6 +51,7 @@ class Outcomes:
         tried = TriedSizes(dict.fromkeys(integers, 1), (1, 1, 1), (1, 1, 1), {})
         self._asked: dict[str, list[Decision]] = {}
         self._strange: dict[str, str] = {}
+        self._terms: dict[str, int] = {}
         self._reached = {entry: functions_reached(module, entry) for entry in entries}
         for entry, names in self._reached.items():
             for name in names:
@@ -58,7 +59,8 @@ class Outcomes:
                 if function is not None and name not in self._asked:
                     values = FollowedSizes(function, module.functions[entry], tried)
                     self._asked[name] = decisions(values, of_data)
-                    self._strange[name] = "" if of_data else sums_that_may_wrap(values)
+                    self._strange[name] = "" if of_data else hidden(values)
+                    self._terms[name] = 0 if of_data else terms(values)
 
     def objection(self, entry: str, runs: Callable[[LoadedModule], Iterator[None]]) -> str:
         """Return what of an entry comes out one way in all runs of the noting module, or ""."""
@@ -78,6 +80,11 @@ class Outcomes:
                 is_known = all(map(self._is_known, names))
                 return "" if is_known else "it asks what trials do not answer both ways"
         return ""
+
+    def unlike(self, entries: Iterable[str]) -> str:
+        """Return what entries make of sums of data that have more terms in one than in another."""
+        each = [[self._terms.get(name, 0) for name in self._reached[one]] for one in entries]
+        return WRAPS if len({max(terms, default=0) for terms in each}) > 1 else ""
 
     def _has_shown(self, name: str) -> bool:
         """Have all decisions of a function come out in all ways?"""
@@ -130,7 +137,7 @@ class Outcomes:
 def _noted(one: Decision, place: int) -> Iterator[str]:
     """PTX that keeps what came out of a decision, from a place on."""
     of = one.instruction
-    if not (one.differs_from or one.factors):
+    if not (one.differs_from or one.factors or one.signs):
         for step, guard in enumerate(("@", "@!")):
             yield f"{guard}{one.read or of.operands[0]} {_kept(place + step)}"
         return
@@ -141,6 +148,9 @@ def _noted(one: Decision, place: int) -> Iterator[str]:
     yield f"{{ .reg .pred {_SHOWS}; {_kept(place)}"
     for step, other in enumerate(one.differs_from, 1):
         yield f"setp.{unlike}.{compared} {_SHOWS}, {of.operands[0]}, {other};"
+        yield f"@{_SHOWS} {_kept(place + step)}"
+    for step, relation in enumerate(("lt", "gt") if one.signs else (), 1):
+        yield f"setp.{relation}.{compared} {_SHOWS}, {of.operands[0]}, {zero};"
         yield f"@{_SHOWS} {_kept(place + step)}"
     for number, factor in enumerate(one.factors):
         joined, before = (".and", f", {_SHOWS}") if number else ("", "")

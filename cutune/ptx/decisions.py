@@ -11,20 +11,28 @@ always 0 is not known. Nothing has to show of
 - signs of numbers that cannot be negative, where no size is.
 
 Some things never show: sums of data that become longer or shorter numbers, since sums of parts may
-wrap around where others do not.
+wrap around where others do not, and what operations that nobody has looked at make of data.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 
 from cutune.ptx.named_numbers import REALS, literal, type_of
-from cutune.ptx.of_place import Body, decided_otherwise, live_at_labels, registers_of_places
+from cutune.ptx.of_place import (
+    Body,
+    decided_otherwise,
+    is_branch,
+    labels_of,
+    live_at_labels,
+    registers_of_places,
+)
 from cutune.ptx.taint import made_of_themselves, results, spaces
 from cutune.ptx.tried_sizes import FollowedSizes
-from cutune.ptx.types import LOADS, Instruction
+from cutune.ptx.types import LOADS, TYPE_BYTES, Instruction, opcodes
 
 #: Sizes are compared with numbers up to this alike in all trials, if no more is added before.
 _SMALLEST, _MOVED = 4, 64
@@ -38,12 +46,34 @@ _ROUNDED = frozenset({"add", "sub"})
 _KEEPS_SIGN = frozenset(
     {"mov", "cvt", "add", "mul", "mad", "shl", "shr", "div", "rem", "min", "max", "or", "selp"}
 )
-_ADDING = frozenset({"add", "sub", "mad", "mul"})
-_SUMS = frozenset({"mov", "add", "sub", "mad", "mul", "fma", "shl", "shfl", "neg", "selp"})
-#: What makes few numbers of data, what passes these on, and what multiplies them.
-_CHOOSING = _NOT_ZERO | {"set", "slct"}
-_OF_CHOICES = frozenset({"mov", "cvt", "neg", "not", "mul", "shl", "and", "or", "selp"})
+_ADDING = frozenset({"add", "sub", "mad", "mul", "dp4a", "dp2a"})
+_SUMS = frozenset(
+    {"mov", "add", "sub", "mad", "mul", "fma", "shl", "shfl", "neg", "selp", "dp4a", "dp2a"}
+)
+#: What passes data on as they are: a product with them is 0 where they are.
+_PLAIN = frozenset({"mov", "cvt", "cvta", "neg", "abs", "shfl"})
 _PRODUCTS = frozenset({"mul", "mad", "fma"})
+#: What is known of data: nothing is hidden but where `_of`, `_of_choices` or `_of_limits` asks.
+_KNOWN = opcodes(
+    """
+    abs add and atom bar barrier bfe bfi bfind bra brev call clz copysign cos cvt cvta div dp2a dp4a
+    ex2 fma ld ldu lg2 lop3 mad max min mov mul neg not or popc prmt rcp red rem ret rsqrt selp setp
+    shf shfl shl shr sin sqrt st sub tanh xor
+    """
+)
+#: Results of these are 0 for data that are large, or far below 0; and others that hide a number.
+_UNDERFLOWS = frozenset({"div", "sqrt", "rsqrt", "rcp", "ex2", "lg2", "sin", "cos", "tanh"})
+_LIMITS = {"ex2": ("inf",), "tanh": ("1", "-1"), "sat": ("1",)}
+_REALS_AS_BITS = {
+    "f32": {"0": "0f00000000", "1": "0f3F800000", "-1": "0fBF800000", "inf": "0f7F800000"},
+    "f64": {"0": "0d0000000000000000", "1": "0d3FF0000000000000", "-1": "0dBFF0000000000000"}
+    | {"inf": "0d7FF0000000000000"},
+}
+#: What sums keep in shared memory is found in so many passes.
+_PASSES = 3
+#: What is said of sums of data that become other numbers.
+WRAPS = "it makes a sum of data longer or shorter, which may wrap around"
+_TO_WHOLE = frozenset({"rni", "rzi", "rmi", "rpi"})
 #: In place of the basic block of a predicate that ways bring along.
 _ANYWHERE = -1
 #: Types of numbers that are compared in what is noted.
@@ -59,6 +89,7 @@ class Decision:
     Attributes:
         differs_from: operands from which its result has to differ.
         factors: operands that have to be more than 0 at once.
+        signs: does its result have to be below and above 0?
         read: a predicate that it reads, which is asked in place of its result.
     """
 
@@ -66,6 +97,7 @@ class Decision:
     differs_from: tuple[str, ...] = ()
     factors: tuple[str, ...] = ()
     read: str = ""
+    signs: bool = False
 
     @property
     def is_of_operands(self) -> bool:
@@ -75,7 +107,12 @@ class Decision:
     @property
     def notes(self) -> int:
         """How many things are noted: both outcomes; or that it was come to, and what shows."""
-        return len(self.differs_from) + 1 if self.differs_from else 2
+        return 3 if self.signs else len(self.differs_from) + 1 if self.differs_from else 2
+
+
+def terms(values: FollowedSizes) -> int:
+    """Return of how many terms the longest sum of data is that becomes another number."""
+    return _Decisions(values).terms()
 
 
 def decisions(values: FollowedSizes, of_data: bool = False) -> list[Decision]:
@@ -83,9 +120,10 @@ def decisions(values: FollowedSizes, of_data: bool = False) -> list[Decision]:
     return [*_Decisions(values).found(of_data)]
 
 
-def sums_that_may_wrap(values: FollowedSizes) -> str:
-    """Return what a function makes of sums of data that trials cannot tell of; "" if nothing."""
-    return _Decisions(values).wrapping()
+def hidden(values: FollowedSizes) -> str:
+    """Return what a function makes of data that trials cannot tell of; "" if nothing."""
+    found = _Decisions(values)
+    return found.wrapping() or found.unknown()
 
 
 class _Decisions:
@@ -97,7 +135,7 @@ class _Decisions:
         #: Of predicates that have to show, the basic block that has them.
         set_in: dict[str, int] = {}
         for block, one in _in_blocks(self._values.body):
-            is_of_data = not self._values.loaded.isdisjoint(self._values.read(one))
+            is_of_data = self._is_of_data(one)
             if of_data and not (one.opcode == "setp" and is_of_data):
                 continue
             for decision in self._of(one, is_of_data):
@@ -107,6 +145,7 @@ class _Decisions:
                 set_in[one.operands[0]] = _ANYWHERE
             if not of_data:
                 yield from self._of_choices(one)
+                yield from self._of_limits(one)
                 read = {one.guard, *(one.operands[-1:] if one.opcode == "selp" else ())}
                 elsewhere = (name for name in sorted(read) if set_in.get(name, block) != block)
                 yield from (Decision(one, read=name) for name in elsewhere)
@@ -126,37 +165,104 @@ class _Decisions:
     # ---- numbers that comparisons of data choose
 
     def _of_choices(self, one: Instruction) -> Iterator[Decision]:
-        """What has to show where a number is chosen, or hides one that has been chosen before.
+        """What has to show where a number is chosen, or hides one that follows from data.
 
         Each of two comparisons may come out both ways, and never both of them at once.
         """
-        asked, chosen = self._choices
         if type_of(one, 0) not in _WATCHED:
             return
         pair = one.operands[1:3]
-        if one.opcode in _PRODUCTS and not chosen.isdisjoint(pair):
+        if one.opcode in _PRODUCTS and not self._derived.isdisjoint(pair):
             yield Decision(one, factors=tuple(name for name in pair if name[0] == "%"))
         elif one.opcode in ("selp", "or"):
             others = pair[::-1] if one.opcode == "selp" else pair
-            is_asked = one.operands[-1] in asked
-            kept = (o for own, o in zip(pair, others, strict=True) if is_asked or own in chosen)
+            is_asked = one.operands[-1] in self._asked
+            kept = (
+                o for own, o in zip(pair, others, strict=True) if is_asked or own in self._derived
+            )
             if differs_from := tuple(kept):
                 yield Decision(one, differs_from)
 
+    def _of_limits(self, one: Instruction) -> Iterator[Decision]:
+        """What has to show of results of data that have a limit, or are cut to whole numbers."""
+        kind, is_product = type_of(one, 0), "hi" in one.modifiers and one.opcode == "mul"
+        is_cut = one.opcode == "cvt" and not _TO_WHOLE.isdisjoint(one.modifiers)
+        is_limited = one.opcode in _UNDERFLOWS and kind in REALS
+        is_limited |= "sat" in one.modifiers or is_cut or is_product or one.opcode == "prmt"
+        if not self._is_of_data(one) or kind not in _WATCHED:
+            return
+        if one.opcode == "copysign":
+            yield Decision(one, signs=True)
+        if not is_limited:
+            return
+        ends = ["0", *_LIMITS.get(one.opcode, ()), *_LIMITS["sat"] * ("sat" in one.modifiers)]
+        if kind in REALS:
+            yield Decision(one, tuple(_REALS_AS_BITS[kind][end] for end in ends))
+        else:
+            yield Decision(one, ("0", "-1") if is_product and kind[0] == "s" else ("0",))
+
+    def _is_of_data(self, one: Instruction) -> bool:
+        """Does it read what follows from data, be it by comparisons?"""
+        read = self._values.read(one)
+        return not (self._values.loaded.isdisjoint(read) and self._of_data[1].isdisjoint(read))
+
+    @property
+    def _asked(self) -> set[str]:
+        return self._choices[0]
+
+    @property
+    def _derived(self) -> set[str]:
+        return self._choices[1]
+
+    @cached_property
+    def _of_data(self) -> tuple[set[str], set[str]]:
+        return self._followed(are_sizes_asked=False)
+
     @cached_property
     def _choices(self) -> tuple[set[str], set[str]]:
-        """Predicates that follow from data, and registers of what is chosen by them, or cut off."""
-        asked, found, size = set[str](), set[str](), -1
-        while size != (size := len(asked) + len(found)):
+        return self._followed(are_sizes_asked=True)
+
+    def _followed(self, are_sizes_asked: bool) -> tuple[set[str], set[str]]:
+        """Predicates that have to show, and registers of what is computed from data or by these.
+
+        What such numbers are kept in is read as one of them, wherever in shared memory it lies.
+        """
+        asked, found, kept, size = set[str](), set[str](), set[str](), -1
+        while size != (size := len(asked) + len(found) + len(kept)):
             for one in self._instructions:
                 read = {*self._values.read(one)}
-                is_of_data = not self._values.loaded.isdisjoint(read)
-                follows = (one.opcode in _CHOOSING and is_of_data) or not asked.isdisjoint(read)
-                if one.opcode == "setp" or type_of(one, 0) == "pred":
-                    asked.update(results(one) if follows or is_of_data else ())
-                elif follows or (one.opcode in _OF_CHOICES and not found.isdisjoint(read)):
+                is_derived = not found.isdisjoint(read)
+                is_of_data = is_derived or not self._values.loaded.isdisjoint(read)
+                follows = not asked.isdisjoint(read)
+                if one.opcode == "setp":
+                    is_decided = are_sizes_asked and self._is_open(one) and not self._is_usual(one)
+                    asked.update(results(one) if is_of_data or is_decided else ())
+                elif type_of(one, 0) == "pred":
+                    asked.update(results(one) if follows else ())
+                elif one.opcode in LOADS:
+                    found.update(results(one) if not kept.isdisjoint(spaces(one)) else ())
+                elif one.opcode in ("st", "atom", "red"):
+                    kept |= {"shared", "local"} & spaces(one) if is_derived else set()
+                elif is_derived or follows or (is_of_data and one.opcode not in _PLAIN):
                     found.update(results(one))
+            found |= set() if are_sizes_asked else self._chosen_by_branches(asked)
+            found |= self._of_data[1] if are_sizes_asked else set()
         return asked, found
+
+    def _chosen_by_branches(self, asked: Set[str]) -> set[str]:
+        """Registers that have one of several values by where branches ahead have gone."""
+        body, labels, found = self._values.body, labels_of(self._values.body), set[str]()
+        writers = Counter(name for one in self._instructions for name in results(one))
+        for place, one in enumerate(body):
+            if not is_branch(one) or one.guard not in asked:
+                continue
+            end = labels[one.operands[-1]]
+            before = body[end - 1]
+            if is_branch(before) and not before.guard:
+                end = max(end, labels[before.operands[-1]])
+            within = (item for item in body[place:end] if isinstance(item, Instruction))
+            found.update(name for item in within for name in results(item) if writers[name] > 1)
+        return found
 
     # ---- what trials show anyway
 
@@ -252,7 +358,23 @@ class _Decisions:
         are_positive = all(_is_positive(operand, positive, least) for operand in operands)
         return one.opcode in _KEEPS_SIGN and are_positive
 
-    # ---- sums of data
+    # ---- what trials do not show
+
+    def unknown(self) -> str:
+        """Return an operation on data of which nothing is known, in words; "" if there is none."""
+        for one in self._instructions:
+            follows = not self._asked.isdisjoint(self._values.read(one))
+            if not (self._is_of_data(one) or follows) or type_of(one, 0) == "pred":
+                continue
+            is_derived = not self._derived.isdisjoint(self._values.read(one))
+            is_hidden = (one.opcode in ("dp4a", "dp2a") or "x2" in one.modifiers) and is_derived
+            is_hidden |= one.opcode in ("mad", "mul24", "mad24") and "hi" in one.modifiers
+            # Of short numbers it is not noted what they are.
+            of_choice = one.opcode in {*_PRODUCTS, *_UNDERFLOWS, "min", "max"} and is_derived
+            is_short = type_of(one, 0) in REALS - _WATCHED and of_choice
+            if one.opcode not in _KNOWN or is_hidden or is_short:
+                return f"nothing is known of '{one.opcode}' of data"
+        return ""
 
     def wrapping(self) -> str:
         for one in self._instructions:
@@ -261,28 +383,73 @@ class _Decisions:
                 return "it adds up data in 16 bits"
             if is_sum and "sat" in one.modifiers:
                 return "it adds up data up to a limit"
-            is_other = one.opcode == "cvt" or "wide" in one.modifiers
-            is_real = {type_of(one, 0), type_of(one, 1)} <= REALS
-            if is_other and not is_real and not self._sums.isdisjoint(self._values.read(one)):
-                return "it makes a sum of data longer or shorter, which may wrap around"
+            of_sum = results(one) if one.opcode in LOADS else self._values.read(one)
+            if self._is_other_number(one) and not self._sums.isdisjoint(of_sum):
+                return WRAPS
         return ""
+
+    def _is_other_number(self, one: Instruction) -> bool:
+        """Does it make an integer longer or shorter, or a real number of it?"""
+        kinds = {type_of(one, 0), type_of(one, 1)}
+        if one.opcode in LOADS:
+            wide = self._values.registers.get(one.operands[0], "")[1:]
+            return wide.isdigit() and int(wide) > max(
+                8 * TYPE_BYTES.get(kind, 16) for kind in kinds
+            )
+        return (one.opcode == "cvt" or "wide" in one.modifiers) and not kinds <= REALS
+
+    def terms(self) -> int:
+        """Return of how many integers that are data the longest sum is that becomes another one.
+
+        Sums that are written out, as of a tile, are meant: such of a loop are refused.
+        """
+        terms: dict[str, int] = {}
+        kept, most = 1, 0
+        for _ in range(_PASSES):
+            for one in self._instructions:
+                read = [terms[name] for name in self._values.read(one) if name in terms]
+                is_known = one.opcode in LOADS or type_of(one, 0) in REALS or not read
+                own = (sum if one.opcode in _ADDING else max)(read) if not is_known else 1
+                if one.opcode in LOADS and "shared" in spaces(one):
+                    own = kept
+                if one.opcode in ("st", "atom", "red") and "shared" in spaces(one):
+                    kept = max(kept, *read, 1)
+                is_of_data = one.opcode in LOADS or self._is_of_data(one)
+                if is_of_data and one.opcode != "setp":
+                    terms.update(dict.fromkeys(results(one), own))
+                if is_of_data and self._is_other_number(one):
+                    most = max(most, own if one.opcode in LOADS else max(read, default=0))
+        return most
 
     @cached_property
     def _sums(self) -> frozenset[str]:
-        """Registers of data that a loop adds up, and what is made of these by adding."""
+        """Registers of data that a loop adds up, and what is made of these by adding.
+
+        What is added to shared memory, or kept there, is loaded as such a sum.
+        """
         reads: dict[str, set[str]] = {}
         for one in self._instructions:
-            if one.opcode not in _SUMS | {"and", "min", "max", "cvt"}:
-                continue
-            for name in results(one) if _is_of_data(one, self._values) else ():
-                reads.setdefault(name, set()).update(self._values.read(one))
+            if one.opcode in _SUMS | {"and", "min", "max", "cvt"} and self._is_of_integers(one):
+                for name in results(one):
+                    reads.setdefault(name, set()).update(self._values.read(one))
         found = made_of_themselves(reads)
-        size = -1
-        while size != (size := len(found)):
+        size, is_kept = -1, False
+        while size != (size := len(found) + is_kept):
             for one in self._instructions:
-                if one.opcode in _SUMS and not found.isdisjoint(self._values.read(one)):
+                is_sum = not found.isdisjoint(self._values.read(one))
+                in_shared = "shared" in spaces(one)
+                if one.opcode in ("st", "atom", "red"):
+                    is_added = "add" in one.modifiers and self._is_of_integers(one)
+                    is_kept |= in_shared and (is_sum or is_added)
+                elif (one.opcode in _SUMS and is_sum) or (
+                    one.opcode in LOADS and in_shared and is_kept and type_of(one, 0) not in REALS
+                ):
                     found.update(results(one))
         return frozenset(found)
+
+    def _is_of_integers(self, one: Instruction) -> bool:
+        """Does it compute with integers that are data, or follow from these?"""
+        return type_of(one, 0) not in REALS and self._is_of_data(one)
 
 
 def _in_blocks(body: Body) -> Iterator[tuple[int, Instruction]]:
@@ -293,11 +460,6 @@ def _in_blocks(body: Body) -> Iterator[tuple[int, Instruction]]:
             yield block, item
         if not isinstance(item, Instruction) or item.opcode in ("bra", "brx", "ret", "exit"):
             block += 1
-
-
-def _is_of_data(one: Instruction, values: FollowedSizes) -> bool:
-    """Does it compute with integers that were loaded?"""
-    return type_of(one, 0) not in REALS and not values.loaded.isdisjoint(values.read(one))
 
 
 def _is_positive(operand: str, positive: Set[str], least: int = 0) -> bool:

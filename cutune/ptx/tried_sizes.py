@@ -162,9 +162,9 @@ class FollowedSizes:
         of_entry = kernel.parameters if function is kernel else ()
         self._entry: Mapping[str, Variable] = {one.name: one for one in of_entry}
         self._tests = tests_of_parameters(kernel) if function is kernel else {}
-        self.instructions = function.instructions
-        self.loaded = self._closed(loads_data)
+        self.instructions, self.registers = function.instructions, function.registers
         self._pointers = self._closed(self._is_pointer)
+        self.loaded = self._closed(self._is_data)
         self.reals = self._numbers_of_the_launch()
         self.scales = self._sizes()
 
@@ -176,6 +176,13 @@ class FollowedSizes:
             return False
         place = self._place(one)
         return one.operands[0] in self._followed if place is None else place not in self._tried.most
+
+    def _is_data(self, one: Instruction) -> bool:
+        """Loads what is no parameter of the kernel: functions are given data, and return them."""
+        if loads_data(one):
+            return True
+        is_from_elsewhere = self._is_parameter(one) and self._place(one) is None
+        return is_from_elsewhere and one.operands[0] not in self._pointers
 
     def _place(self, one: Instruction) -> int | None:
         """The place of the parameter of a kernel that is loaded."""

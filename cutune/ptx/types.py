@@ -192,23 +192,24 @@ def integer(text: str) -> int:
     return sign * int(digits, 0)
 
 
-def _opcodes(text: str) -> frozenset[str]:
+def opcodes(text: str) -> frozenset[str]:
+    """Return the words of a text."""
     return frozenset(text.split())
 
 
 #: End a thread.
-LEAVING = _opcodes("ret exit")
-BRANCHES = _opcodes("bra brx")
+LEAVING = opcodes("ret exit")
+BRANCHES = opcodes("bra brx")
 #: Wait for all warps of the block.
-BARRIERS = _opcodes("bar barrier")
-ATOMICS = _opcodes("atom red")
-LOADS = _opcodes("ld ldu")
+BARRIERS = opcodes("bar barrier")
+ATOMICS = opcodes("atom red")
+LOADS = opcodes("ld ldu")
 #: Access memory by an address among their operands, and count as such.
 MEMORY = LOADS | ATOMICS | {"st"}
 #: Access memory in ways that are not among the counters.
-UNCOUNTED = _opcodes("tex tld4 suld sust wmma")
+UNCOUNTED = opcodes("tex tld4 suld sust wmma")
 #: Hints and other instructions without an effect on the emulated device.
-HINTS = _opcodes(
+HINTS = opcodes(
     """
     prefetch prefetchu discard applypriority nanosleep pmevent
     griddepcontrol setmaxnreg brkpt createpolicy
@@ -219,7 +220,7 @@ WITHOUT_RESULT = (
     LEAVING
     | BRANCHES
     | BARRIERS
-    | _opcodes(
+    | opcodes(
         """
         st sust red membar fence trap call prefetch prefetchu nanosleep discard applypriority cp
         brkpt pmevent
@@ -233,11 +234,11 @@ BINDING = LEAVING | BARRIERS | {"brx", "call", "trap"}
 #: Tells which lanes of a warp are at the same place.
 ACTIVE_LANES = "activemask"
 #: Their result differs between threads, whatever their operands are.
-VARYING = _opcodes("ldu atom tex tld4 suld shfl vote match redux activemask call")
+VARYING = opcodes("ldu atom tex tld4 suld shfl vote match redux activemask call")
 #: Read registers, write registers, and do nothing else. `leaps` asks: a loop with an opcode that is
 #: missing is run round by round. What reads the carry flag has to be missing: that is no operand,
 #: and only the proof follows it (`FUNCTIONS` in `proof/values/operations`).
-ARITHMETIC = _opcodes(
+ARITHMETIC = opcodes(
     """
     abs add and bfe bfi bfind brev clz cnot copysign cos cvt cvta div dp2a dp4a ex2 fma fns lg2 lop3
     mad mad24 max min mov mul mul24 neg not or popc prmt rcp rem rsqrt sad selp set setp shf shl shr
@@ -245,10 +246,10 @@ ARITHMETIC = _opcodes(
     """
 )
 #: Arithmetic that takes no issue slot of its own after ptxas.
-NOT_ISSUED = _opcodes("mov cvta selp cvt")
+NOT_ISSUED = opcodes("mov cvta selp cvt")
 #: Arithmetic that ptxas makes a branch of, to a slow path for exponents at the end of the range,
 #: denormal numbers and the like, if it rounds as IEEE 754 wants it, by one of these modifiers.
-SLOW_PATHS = _opcodes("div rcp sqrt")
-ROUNDINGS = _opcodes("rn rz rm rp")
+SLOW_PATHS = opcodes("div rcp sqrt")
+ROUNDINGS = opcodes("rn rz rm rp")
 #: Arithmetic of the special-function units.
-SPECIAL = _opcodes("rcp sqrt rsqrt sin cos lg2 ex2 tanh")
+SPECIAL = opcodes("rcp sqrt rsqrt sin cos lg2 ex2 tanh")

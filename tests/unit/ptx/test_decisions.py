@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.ptx.decisions import Decision, decisions, sums_that_may_wrap
+from cutune.ptx.decisions import Decision, decisions, hidden
 from cutune.ptx.parse import parse
 from cutune.ptx.tried_sizes import FollowedSizes, TriedSizes
 
@@ -131,7 +131,7 @@ LOOP = "mov.u32 %r8, 0; $again: ld.global.u32 %r7, [%d2]; {} setp.lt.s32 %p1, %r
     ],
 )
 def test_sums_of_data_that_become_other_numbers(within: str, behind: str, is_strange: bool) -> None:
-    assert bool(sums_that_may_wrap(_values(LOOP.format(within, behind)))) is is_strange
+    assert bool(hidden(_values(LOOP.format(within, behind)))) is is_strange
 
 
 #: A thread counts up by 8 from where it is in its block.
