@@ -166,6 +166,28 @@ __global__ void wrong_called(const int *a, int *b, int n) {
     if (i < n) b[i] = sum;
 }
 
+// Constants have another member function, which tells another number far away.
+struct counter {
+    int at;
+    __device__ counter(int begin) : at(begin) {}
+    __device__ operator int() const { return at; }
+    __device__ counter &operator++() { return ++at, *this; }
+    __device__ int told() { return at; }
+    __device__ int told() const { return at < 20000 ? at : 0; }
+};
+__global__ void wrong_class(const int *a, int *b, int n) {
+    __shared__ int s[T];
+    const int i = blockIdx.x * T + threadIdx.x;
+    int sum = 0;
+    for (counter k = 0; k < n; ++k) {
+        s[threadIdx.x] = i < n ? a[i] : 0;
+        __syncthreads();
+        sum += s[T - 1 - threadIdx.x] + k.told();
+        __syncthreads();
+    }
+    if (i < n) b[i] = sum;
+}
+
 // Blocks make as many steps as their places say.
 __global__ void wrong_head(const int *a, int *b, int n) {
     __shared__ int s[T];
@@ -417,6 +439,8 @@ int main(int argc, char **argv) {
     look("wrong_place");
     wrong_hidden<<<(n + T - 1) / T, T>>>(a, b, n);
     look("wrong_hidden");
+    wrong_class<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("wrong_class");
     wrong_function<<<(n + T - 1) / T, T>>>(a, b, n);
     look("wrong_function");
     wrong_file<<<(n + T - 1) / T, T>>>(a, b, n);

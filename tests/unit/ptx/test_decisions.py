@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.ptx.decisions import Decision, decisions, hidden
+from cutune.ptx.decisions import Decision, decisions, hidden, terms
 from cutune.ptx.parse import parse
 from cutune.ptx.tried_sizes import FollowedSizes, TriedSizes
 
@@ -75,6 +75,35 @@ DECIDING = {
         "setp.eq.s32 %p1, %r7, 0; selp.b32 %r8, 0, -1, %p1; or.b32 %r9, %r8, %r7;",
         ["setp", "selp -1 0", "or %r8"],
     ),
+    "sum_of_flags": (
+        "setp.eq.s32 %p1, %r7, 0; selp.b32 %r8, 1, 0, %p1; add.s32 %r9, %r8, %r10;"
+        "mul.lo.s32 %r11, %r9, %r8;",
+        ["setp", "selp 0 1", "mul * %r9 %r8"],
+    ),
+    "flags_of_sizes": (
+        "setp.gt.s32 %p1, %r1, 40; selp.b32 %r8, 1, 0, %p1; mul.lo.s32 %r9, %r8, %r8;",
+        ["setp", "selp 0 1", "mul * %r8 %r8"],
+    ),
+    "flags_in_memory": (
+        "setp.eq.s32 %p1, %r7, 0; selp.b32 %r8, 1, 0, %p1; st.shared.u32 [%r3], %r8;"
+        "ld.shared.u32 %r9, [%r3]; ld.shared.u32 %r10, [%r3+4]; mul.lo.s32 %r11, %r9, %r10;",
+        ["setp", "selp 0 1", "mul * %r9 %r10"],
+    ),
+    "data_in_memory": (
+        "st.shared.u32 [%r3], %r7; ld.shared.u32 %r9, [%r3]; mul.lo.s32 %r11, %r9, %r7;",
+        [],
+    ),
+    "value_of_a_branch": (
+        "mov.u32 %r8, 1; setp.eq.s32 %p1, %r7, 0; @%p1 bra $out; mov.u32 %r8, 0; $out:"
+        "mul.lo.s32 %r9, %r8, %r7;",
+        ["setp", "mul * %r8 %r7"],
+    ),
+    "upper_half": ("mul.hi.s32 %r8, %r7, 99;", ["mul 0 -1"]),
+    "upper_half_of_a_size": ("mul.hi.s32 %r8, %r1, 99;", []),
+    "limited": ("add.sat.f32 %f3, %f2, %f2;", ["add 0f00000000 0f3F800000"]),
+    "whole": ("cvt.rzi.s32.f32 %r8, %f2; cvt.rmi.f32.f32 %f3, %f2;", ["cvt 0", "cvt 0f00000000"]),
+    "power": ("ex2.approx.f32 %f3, %f2;", ["ex2 0f00000000 0f7F800000"]),
+    "sign": ("copysign.f32 %f3, %f1, %f2;", ["copysign +-"]),
     "asked_elsewhere": (
         "setp.eq.s32 %p1, %r7, 0; setp.ge.s32 %p2, %r6, %r1; @%p2 bra $out; @%p1 bra $out; $out:",
         ["setp", "bra ? %p1"],
@@ -96,8 +125,9 @@ def _values(body: str) -> FollowedSizes:
 
 def _said(one: Decision) -> str:
     read = ("?", one.read) if one.read else ()
+    signs = ("+-",) if one.signs else ()
     factors = ("*", *one.factors) if one.factors else ()
-    return " ".join((one.instruction.opcode, *one.differs_from, *factors, *read))
+    return " ".join((one.instruction.opcode, *one.differs_from, *factors, *signs, *read))
 
 
 @pytest.mark.parametrize("name", list(DECIDING))
@@ -132,6 +162,52 @@ LOOP = "mov.u32 %r8, 0; $again: ld.global.u32 %r7, [%d2]; {} setp.lt.s32 %p1, %r
 )
 def test_sums_of_data_that_become_other_numbers(within: str, behind: str, is_strange: bool) -> None:
     assert bool(hidden(_values(LOOP.format(within, behind)))) is is_strange
+
+
+@pytest.mark.parametrize(
+    ("body", "is_hidden"),
+    [
+        ("sad.s32 %r8, %r7, %r1, 0;", True),
+        ("sad.s32 %r8, %r3, %r1, 0;", False),
+        ("mad.hi.s32 %r8, %r7, %r7, 0;", True),
+        ("dp4a.s32.s32 %r8, %r7, %r7, 0;", False),
+        ("add.s32 %r9, %r7, 1; dp4a.s32.s32 %r8, %r9, %r7, 0;", True),
+        ("cvt.rn.f16.f32 %h1, %f2; mul.f16 %h2, %h1, %h1;", False),
+        ("add.f32 %f3, %f2, %f2; cvt.rn.f16.f32 %h1, %f3; mul.f16 %h2, %h1, %h1;", True),
+        ("match.all.sync.b32 %r8, %r7, -1;", True),
+        ("st.shared.u32 [%r3], %r7; ld.shared.u32 %d3, [%r3];", False),
+        ("atom.shared.add.u32 %r8, [%r3], %r7; ld.shared.u32 %d3, [%r3];", True),
+        ("atom.shared.add.u32 %r8, [%r3], 1; ld.shared.u32 %d3, [%r3];", False),
+    ],
+)
+def test_what_trials_do_not_show(body: str, is_hidden: bool) -> None:
+    assert bool(hidden(_values(body))) is is_hidden
+
+
+def test_sums_that_are_written_out_have_terms() -> None:
+    of_two = "ld.global.u32 %r10, [%d2]; add.s32 %r11, %r7, %r10;"
+    of_three = f"{of_two} add.s32 %r12, %r11, %r7;"
+    assert terms(_values(of_three)) == 0
+    assert terms(_values(f"{of_three} cvt.u64.u32 %d3, %r12;")) == 3
+    kept = f"{of_three} st.shared.u32 [%r3], %r12; ld.shared.u32 %d3, [%r3];"
+    assert terms(_values(kept)) == 3
+
+
+def test_what_a_function_is_given_may_be_data() -> None:
+    text = f"""{HEAD}
+.reg .b32 %q<3>; {{ .param .b32 param0; st.param.b32 [param0+0], %r7; .param .b32 retval0;
+call.uni (retval0), asked, (param0); ld.param.b32 %r8, [retval0+0]; }}
+setp.eq.s32 %p1, %r8, %r1; ret; }}
+.func (.param .b32 func_retval0) asked(.param .b32 asked_param_0) {{
+.reg .pred %p<2>; .reg .b32 %r<4>;
+ld.param.u32 %r1, [asked_param_0]; setp.lt.s32 %p1, %r1, 1; selp.b32 %r2, 1, 0, %p1;
+st.param.b32 [func_retval0+0], %r2; ret; }}
+"""
+    module = parse(text)
+    tried = TriedSizes({1: 1, 2: 1}, (1, 1, 1), (1, 1, 1), {})
+    for name, expected in (("k", ["setp"]), ("asked", ["setp", "selp"])):
+        values = FollowedSizes(module.functions[name], module.functions["k"], tried)
+        assert [one.instruction.opcode for one in decisions(values)] == expected
 
 
 #: A thread counts up by 8 from where it is in its block.
