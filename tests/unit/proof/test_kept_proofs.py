@@ -8,6 +8,8 @@ import pytest
 
 from cutune.proof import compiled, entry
 from cutune.proof.compiled import prove_entries
+from cutune.proof.entry_proof import EntryProof
+from cutune.ptx.types import Module
 
 PTX = """.version 8.0
 .target sm_90
@@ -39,7 +41,7 @@ def test_a_proof_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     made = list[str]()
     prove = entry.prove
 
-    def counted(module: object, name: str, assembly: object) -> object:
+    def counted(module: Module, name: str, assembly: frozenset[int]) -> EntryProof:
         made.append(name)
         return prove(module, name, assembly)
 
