@@ -4,7 +4,9 @@ A kernel may do something else at sizes, or with data, that nobody has tried: `n
 `hash(a[i]) == 0`, a count that wraps around in long rows. What tells such cases apart is an
 instruction that did the same in all trials. So each comparison has to come out both ways, and what
 cuts off or limits a number has to change it, and to leave something of it: `n / 1000` that was
-always 0 is not known. Nothing has to show of
+always 0 is not known. Where several comparisons decide together, each may come out both ways and
+never all at once: so a comparison is asked where it decides, what is chosen by one has to be seen,
+and factors that follow from data have to be other than 0 at once. Nothing has to show of
 
 - what depends on the place of a thread in its block alone, which all launches show;
 - comparisons of an index with a size, and of a size with a small number (`n > 0`);
@@ -88,7 +90,7 @@ class Decision:
 
     Attributes:
         differs_from: operands from which its result has to differ.
-        factors: operands that have to be more than 0 at once.
+        factors: operands that have to be other than 0 at once.
         signs: does its result have to be below and above 0?
         read: a predicate that it reads, which is asked in place of its result.
     """
