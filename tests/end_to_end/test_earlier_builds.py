@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import chdir
 from dataclasses import dataclass, replace
@@ -22,7 +21,7 @@ from cutune.tuning.inputs import Inputs
 from cutune.tuning.kept import EarlierBuild, Making, earlier_build
 from cutune.tuning.nvcc import rewriting
 from cutune.tuning.nvcc.command import Command, read_settings
-from tests.support.cutune_runs import QUICK, cutune
+from tests.support.cutune_runs import QUICK, cutune, let_files_age
 from tests.support.short_headers import STANDARD
 
 SOURCE = """#include <cassert>
@@ -115,11 +114,6 @@ def build(
     with chdir(tuned):
         yield built
     (tuned / "factor.h").write_text("#define FACTOR 2\n")
-
-
-def let_files_age() -> None:
-    """What was written just now may have been written again since it was read."""
-    time.sleep(0.05)
 
 
 HOST = ("int n = atoi", 'puts("more"); int n = atoi')

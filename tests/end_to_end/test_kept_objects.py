@@ -14,7 +14,7 @@ from cutune.toolchain.nvcc import Nvcc, find_nvcc
 from cutune.tuning.nvcc.command import Command
 from cutune.tuning.nvcc.kept_objects import ObjectQuestion, is_understood
 from cutune.tuning.nvcc.shadows import ShadowSource
-from tests.support.cutune_runs import QUICK, cutune
+from tests.support.cutune_runs import QUICK, cutune, let_files_age
 from tests.support.short_headers import STANDARD
 
 SOURCE = """#include <cstdio>
@@ -80,6 +80,7 @@ def is_compiled(folder: Path, *words: str, **variables: str) -> bool:
     for name in ("app.o", "app.d"):
         (folder / name).unlink(missing_ok=True)
     named = ("nvcc",) if "PATH" in variables else (f"--cutune-nvcc={folder}/nvcc",)
+    let_files_age()
     with patch.dict(os.environ, variables):
         done = cutune("nvcc", *named, *WORDS, *INCLUDES, *words, cwd=folder)
     assert done.returncode == 0, done.stderr

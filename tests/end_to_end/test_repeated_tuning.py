@@ -9,7 +9,7 @@ from unittest.mock import patch
 import pytest
 
 from cutune.toolchain.nvcc import find_nvcc
-from tests.support.cutune_runs import QUICK, cutune, in_own_process
+from tests.support.cutune_runs import QUICK, cutune, in_own_process, let_files_age
 from tests.support.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
@@ -99,6 +99,7 @@ def compiled(folder: Path, *words: str, **variables: str) -> list[str]:
         script.chmod(0o755)
     # An object is not kept where ptxas is told something.
     options = ["-arch=compute_80", STANDARD, "-Xptxas=-O1", "-c", "app.cu"]
+    let_files_age()
     with patch.dict(os.environ, variables):
         done = cutune("nvcc", f"--cutune-nvcc={script}", *options, *words, cwd=folder)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

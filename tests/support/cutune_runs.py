@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, contextmanager, nullcontext
 from functools import cache
@@ -65,6 +66,15 @@ def cutune(
                 status = int(end.code or 0)
         said = [_text(output), _text(errors)]
     return subprocess.CompletedProcess(["cutune", *words], status, *said)
+
+
+def let_files_age() -> None:
+    """Wait until files are older than the clock of files tells times apart (`tuning/inputs`).
+
+    What was written just now may have been written again since it was read, so nothing is kept of
+    it.
+    """
+    time.sleep(0.05)
 
 
 def in_own_process(words: Sequence[str], cwd: Path) -> subprocess.CompletedProcess[str]:
