@@ -36,7 +36,7 @@ from cutune.source.rewrite.compact_cpp import (
 from cutune.source.rewrite.edits import launch_edits, variants_at, with_launch_edits
 from cutune.source.rewrite.pipeline import Pass, TranslationUnit
 from cutune.source.rewrite.site_table import has_tiles, lent_code, needed_headers, site_table
-from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of, state_of
+from cutune.toolchain.cache import cache_folder, keep_whole, kept_whole, key_of, state_of
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
 #: nvcc does not optimise the host's code unless it is asked to; a decision took four times as long.
@@ -121,12 +121,11 @@ def _prelude(
     files += sorted(INCLUDE_DIRECTORY.glob("*.h"))
     about = json.dumps([before, behind, sorted(launches), tiled])
     place = cache_folder() / "preludes" / key_of(emitted, about, *map(state_of, files))
-    check, _, kept = (kept_text(place) or "").partition("\n")
-    if check == key_of(kept):
+    if (kept := kept_whole(place)) is not None:
         return kept
     code = _with_headers(before, with_short_casts(cpp_tokens(emitted)), behind, launches, tiled)
     text = optimized(packed_text(with_joined_declarations(code)))
-    keep_text(place, f"{key_of(text)}\n{text}")
+    keep_whole(place, text)
     return text
 
 

@@ -19,14 +19,13 @@ from cutune.core.diagnostics import CutuneError
 from cutune.emulator.assemble import assemble
 from cutune.emulator.machine import LoadedModule
 from cutune.measure.trial_code import as_written, functions_reached
-from cutune.ptx.decisions import WRAPS, Decision, decisions, hidden, terms
+from cutune.ptx.decisions import REALS_AS_BITS, WRAPS, Decision, Decisions
 from cutune.ptx.named_numbers import type_of
 from cutune.ptx.tried_sizes import FollowedSizes, TriedSizes
 from cutune.ptx.types import Module, PtxError
 
 _NOTES = "cutune_outcomes"
 _SHOWS = "%cutune_shows"
-_ZEROS = {"f32": "0f00000000", "f64": "0d0000000000000000"}
 _UNWATCHED = "it decides by code that cannot be watched"
 _WORD = 4
 _END = object()
@@ -58,9 +57,10 @@ class Outcomes:
                 function = module.functions.get(name)
                 if function is not None and name not in self._asked:
                     values = FollowedSizes(function, module.functions[entry], tried)
-                    self._asked[name] = decisions(values, of_data)
-                    self._strange[name] = "" if of_data else hidden(values)
-                    self._terms[name] = 0 if of_data else terms(values)
+                    decided = Decisions(values)
+                    self._asked[name] = [*decided.found(of_data)]
+                    self._strange[name] = "" if of_data else decided.hidden()
+                    self._terms[name] = 0 if of_data else decided.terms()
 
     def objection(self, entry: str, runs: Callable[[LoadedModule], Iterator[None]]) -> str:
         """Return what of an entry comes out one way in all runs of the noting module, or ""."""
@@ -143,7 +143,7 @@ def _noted(one: Decision, place: int) -> Iterator[str]:
         return
     kind = type_of(of, 0)
     is_real = kind.startswith("f")
-    unlike, zero = ("neu", _ZEROS[kind]) if is_real else ("ne", "0")
+    unlike, zero = ("neu", REALS_AS_BITS[kind]["0"]) if is_real else ("ne", "0")
     compared = kind if is_real else f"u{kind[1:]}"
     yield f"{{ .reg .pred {_SHOWS}; {_kept(place)}"
     for step, other in enumerate(one.differs_from, 1):

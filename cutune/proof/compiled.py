@@ -28,7 +28,7 @@ from cutune.source.program import Program
 from cutune.source.rewrite.output import write_unit
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.built_code import BuiltCode, without_asserted_lines, without_lines
-from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of
+from cutune.toolchain.cache import cache_folder, keep_whole, kept_whole, key_of
 from cutune.toolchain.cudafe import host_text
 from cutune.toolchain.device_code import EMULATED, DeviceCode
 from cutune.toolchain.kernel_names import base_name, plain_name
@@ -357,13 +357,12 @@ def _place_of_proof(text: str, entry: str) -> Path:
 
 def _kept_proof(place: Path) -> EntryProof | None:
     """The proof that is kept there; None where there is none, or it is damaged."""
-    digest, _, kept = (kept_text(place) or "").partition("\n")
-    if digest != key_of(kept):
+    kept = kept_whole(place)
+    if kept is None:
         return None
     proof: EntryProof = pickle.loads(b64decode(kept))
     return proof
 
 
 def _keep_proof(place: Path, proof: EntryProof) -> None:
-    kept = b64encode(pickle.dumps(proof)).decode("ascii")
-    keep_text(place, f"{key_of(kept)}\n{kept}")
+    keep_whole(place, b64encode(pickle.dumps(proof)).decode("ascii"))

@@ -66,7 +66,8 @@ _KNOWN = opcodes(
 #: Results of these are 0 for data that are large, or far below 0; and others that hide a number.
 _UNDERFLOWS = frozenset({"div", "sqrt", "rsqrt", "rcp", "ex2", "lg2", "sin", "cos", "tanh"})
 _LIMITS = {"ex2": ("inf",), "tanh": ("1", "-1"), "sat": ("1",)}
-_REALS_AS_BITS = {
+#: Numbers as PTX writes them, by their types.
+REALS_AS_BITS = {
     "f32": {"0": "0f00000000", "1": "0f3F800000", "-1": "0fBF800000", "inf": "0f7F800000"},
     "f64": {"0": "0d0000000000000000", "1": "0d3FF0000000000000", "-1": "0dBFF0000000000000"}
     | {"inf": "0d7FF0000000000000"},
@@ -112,28 +113,15 @@ class Decision:
         return 3 if self.signs else len(self.differs_from) + 1 if self.differs_from else 2
 
 
-def terms(values: FollowedSizes) -> int:
-    """Return of how many terms the longest sum of data is that becomes another number."""
-    return _Decisions(values).terms()
+class Decisions:
+    """What has to show of a function, and what of it never does."""
 
-
-def decisions(values: FollowedSizes, of_data: bool = False) -> list[Decision]:
-    """Return what has to show of a function; `of_data`: of comparisons of loaded data alone."""
-    return [*_Decisions(values).found(of_data)]
-
-
-def hidden(values: FollowedSizes) -> str:
-    """Return what a function makes of data that trials cannot tell of; "" if nothing."""
-    found = _Decisions(values)
-    return found.wrapping() or found.unknown()
-
-
-class _Decisions:
     def __init__(self, values: FollowedSizes) -> None:
         self._instructions, self._values = values.instructions, values
         self._settled, self._zeros = set[str](), set[str]()
 
-    def found(self, of_data: bool) -> Iterator[Decision]:
+    def found(self, of_data: bool = False) -> Iterator[Decision]:
+        """Tell what has to show; `of_data`: of comparisons of loaded data alone."""
         #: Of predicates that have to show, the basic block that has them.
         set_in: dict[str, int] = {}
         for block, one in _in_blocks(self._values.body):
@@ -199,7 +187,7 @@ class _Decisions:
             return
         ends = ["0", *_LIMITS.get(one.opcode, ()), *_LIMITS["sat"] * ("sat" in one.modifiers)]
         if kind in REALS:
-            yield Decision(one, tuple(_REALS_AS_BITS[kind][end] for end in ends))
+            yield Decision(one, tuple(REALS_AS_BITS[kind][end] for end in ends))
         else:
             yield Decision(one, ("0", "-1") if is_product and kind[0] == "s" else ("0",))
 
@@ -247,8 +235,7 @@ class _Decisions:
                     kept |= {"shared", "local"} & spaces(one) if is_derived else set()
                 elif is_derived or follows or (is_of_data and one.opcode not in _PLAIN):
                     found.update(results(one))
-            found |= set() if are_sizes_asked else self._chosen_by_branches(asked)
-            found |= self._of_data[1] if are_sizes_asked else set()
+            found |= self._of_data[1] if are_sizes_asked else self._chosen_by_branches(asked)
         return asked, found
 
     def _chosen_by_branches(self, asked: Set[str]) -> set[str]:
@@ -307,10 +294,10 @@ class _Decisions:
         kind = type_of(one, 0)
         if kind in REALS:
             is_of_launch = not (is_of_data or self._values.reals.isdisjoint(self._values.read(one)))
-            if kind not in ("f32", "f64"):
+            if kind not in REALS_AS_BITS:
                 return ()
             if is_of_launch and one.opcode in _ROUNDED:
-                return ("0f00000000" if kind == "f32" else "0d0000000000000000",)
+                return (REALS_AS_BITS[kind]["0"],)
             return one.operands[1:3] if is_of_data and one.opcode in ("min", "max") else ()
         if one.opcode not in _NOT_ZERO | _NOT_SAME:
             return ()
@@ -362,7 +349,11 @@ class _Decisions:
 
     # ---- what trials do not show
 
-    def unknown(self) -> str:
+    def hidden(self) -> str:
+        """Return what is made of data that trials cannot tell of; "" if nothing."""
+        return self._wrapping() or self._unknown()
+
+    def _unknown(self) -> str:
         """Return an operation on data of which nothing is known, in words; "" if there is none."""
         for one in self._instructions:
             follows = not self._asked.isdisjoint(self._values.read(one))
@@ -378,7 +369,7 @@ class _Decisions:
                 return f"nothing is known of '{one.opcode}' of data"
         return ""
 
-    def wrapping(self) -> str:
+    def _wrapping(self) -> str:
         for one in self._instructions:
             is_sum = not self._sums.isdisjoint(results(one))
             if is_sum and one.opcode in _ADDING and type_of(one, 0) in ("s16", "u16"):

@@ -94,6 +94,17 @@ def keep_text(path: Path, text: str, most_bytes: int | None = None) -> None:
                 os.unlink(one)
 
 
+def kept_whole(path: Path) -> str | None:
+    """The text that `keep_whole` has kept there; None where there is none, or it is damaged."""
+    check, _, text = (kept_text(path) or "").partition("\n")
+    return text if check == key_of(text) else None
+
+
+def keep_whole(path: Path, text: str) -> None:
+    """Keep a text with a digest of it, so that a part of it is none."""
+    keep_text(path, f"{key_of(text)}\n{text}")
+
+
 def kept_file(name: str, text: str) -> Path:
     """A file of this content in the cache, at a path that is a function of the content."""
     path = cache_folder() / "generated" / hashlib.sha256(text.encode()).hexdigest()[:24] / name

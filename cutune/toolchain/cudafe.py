@@ -19,7 +19,7 @@ from pathlib import Path
 from cutune import toolchain
 from cutune.core.temporary import run_folder, temporary_folder
 from cutune.toolchain import dry_run
-from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of, state_of
+from cutune.toolchain.cache import cache_folder, keep_whole, kept_whole, key_of, state_of
 from cutune.toolchain.compiler_commands import Words
 from cutune.toolchain.dry_run import FrontEndFailed, run, words
 from cutune.toolchain.nvcc import Nvcc, without_output_flags
@@ -118,10 +118,10 @@ def kept_answer(
         if Path(path).resolve().is_relative_to(run_folder().resolve()):
             return conclude(text)  # It will not be there again.
         place = cache_folder() / "host" / text.key(*about)
-        check, _, answer = (kept_text(place) or "").partition("\n")
-        if check != key_of(answer):
+        answer = kept_whole(place)
+        if answer is None:
             answer = conclude(text)
-            keep_text(place, f"{key_of(answer)}\n{answer}")
+            keep_whole(place, answer)
         return answer
 
 

@@ -37,7 +37,7 @@ from cutune.core.workspace import (
 from cutune.emulator.elf import read_imports, read_linkage
 from cutune.measure.program_runs import needs_shell
 from cutune.toolchain.built_code import without_asserted_lines, without_lines
-from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of
+from cutune.toolchain.cache import cache_folder, keep_whole, kept_whole
 from cutune.toolchain.device_code import EarlierCode
 from cutune.toolchain.preprocessed import without_lines as text_without_lines
 from cutune.tuning.inputs import (
@@ -381,8 +381,8 @@ class EarlierBuild:
 
 def earlier_build(name: str, inputs: Inputs) -> EarlierBuild | None:
     """The newest build of an equal request (`Request.name`), if what is assumed may still hold."""
-    check, _, packed = (kept_text(_place_of_build(name)) or "").partition("\n")
-    if check != key_of(packed):
+    packed = kept_whole(_place_of_build(name))
+    if packed is None:
         return None
     try:
         text = decompress(packed.encode("latin-1"))
@@ -440,7 +440,7 @@ class Making:
         build = EarlierBuild(self.inputs.about, self._plain, code, dict(built))
         # PTX is long, and the same for most architectures.
         packed = compress(json.dumps(asdict(build)).encode(), level=1).decode("latin-1")
-        keep_text(_place_of_build(self.name), f"{key_of(packed)}\n{packed}")
+        keep_whole(_place_of_build(self.name), packed)
 
 
 def _digests(folder: Path) -> dict[str, str] | None:

@@ -19,7 +19,7 @@ from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.variants.registry import with_only
 from cutune.source.program import Program, SiteKey
 from cutune.source.rewrite.pipeline import TranslationUnit, rewrite
-from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of
+from cutune.toolchain.cache import cache_folder, keep_whole, kept_whole, key_of
 
 #: Pragmas, macros, and which headers there are. `_Pragma` may stand anywhere.
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:.*\\\r?\n)*.*", re.MULTILINE)
@@ -137,8 +137,8 @@ class SelectionPlace:
 
     def kept(self) -> SelectionText | None:
         """Return the routines there; None where there are none, or they are damaged."""
-        check, _, text = (kept_text(self.path) or "").partition("\n")
-        return typed(SelectionText, parsed(text)) if check == key_of(text) else None
+        text = kept_whole(self.path)
+        return None if text is None else typed(SelectionText, parsed(text))
 
     def keep(self, selection: SelectionText) -> None:
         """Keep the routines of models that all follow from what `decisive` looks at."""
@@ -147,5 +147,4 @@ class SelectionPlace:
             "routines": [(asdict(site), routine) for site, routine in selection.routines],
             "variants": {name: sorted(its) for name, its in selection.variants.items()},
         }
-        text = json.dumps(entry)
-        keep_text(self.path, f"{key_of(text)}\n{text}")
+        keep_whole(self.path, json.dumps(entry))

@@ -39,6 +39,7 @@ from cutune.core.source import Edit
 from cutune.proof.variants.text import KernelText, declared, not_repeated
 from cutune.source.syntax.directives import OPENERS, closing
 from cutune.source.syntax.tokens import Token, word_set
+from cutune.source.unit.integers import INTEGER_WORDS
 from cutune.source.unit.macros import macros_of
 from cutune.source.unit.unit import split_commas
 
@@ -55,7 +56,6 @@ _VALUE = re.compile(r"(?!return$|case$|else$)\w+|[)\]]")
 #: A type that is a reference under a name of its own.
 _REFERENCE = re.compile(r"\busing\b[^;=]*=[^;]*&\s*;|\btypedef\b[^;]*&")
 _FUNDAMENTAL = frozenset({"int", "float", "double", "char", "short", "long", "unsigned", "bool"})
-_INTEGERS = frozenset({"int", "char", "short", "long", "unsigned", "signed"})
 _UNROLL = re.compile(r"pragma unroll( \d+)?")
 #: What begins an initial value, or the size of an array; what types are made of besides names.
 _INITIAL = frozenset({"=", "[", "(", "{"})
@@ -241,7 +241,7 @@ class Body:
         texts = [token.text for token in head]
         types = [*takewhile(lambda text: text not in names, texts[texts.index("(") + 1 :])]
         # A constant of a class calls other functions, and is made by one.
-        if not types or not _INTEGERS.issuperset(types):
+        if not types or not INTEGER_WORDS.issuperset(types):
             raise not_repeated("the variable of a loop with a barrier is not 'int' or the like")
         others = self.declared | {*self.shared, "blockIdx", "threadIdx", "[", "->", "&"}
         # An operand in parentheses stands behind an operator, the arguments of a call do not.

@@ -42,7 +42,8 @@ QUALIFIERS = word_set(
     restrict __grid_constant__ extern mutable __device__ __constant__ __managed__
     """
 )
-_KEYWORDS = frozenset({"int", "char", "short", "long", "unsigned", "signed"})
+#: Words of which the integers of the language are made.
+INTEGER_WORDS = frozenset({"int", "char", "short", "long", "unsigned", "signed"})
 
 
 def integer_type(
@@ -54,7 +55,7 @@ def integer_type(
         return None
     if len(names) == 1 and names[0] in ALIASES:
         return ALIASES[names[0]]
-    if {*names} <= _KEYWORDS:
+    if {*names} <= INTEGER_WORDS:
         widths = {"char": 8, "short": 16, "long": 64}
         bits = next((widths[word] for word in widths if word in names), 32)
         return IntegerType(bits, "unsigned" not in names)

@@ -19,11 +19,11 @@ from cutune.core.source import Source
 from cutune.source.syntax.directives import CLOSERS, OPENERS, Macro
 from cutune.source.syntax.parse import Range, Syntax
 from cutune.source.syntax.tokens import Token
-from cutune.source.unit.integers import QUALIFIERS
+from cutune.source.unit.integers import INTEGER_WORDS, QUALIFIERS
 
 _MAXIMAL_TOKENS = 100_000
 _DEFINE = re.compile(r"#[ \t]*define[ \t]+(\w+)((?:[^\\\n]|\\\r?\n|\\.)*)")
-_TYPE_WORDS = QUALIFIERS | {"int", "char", "short", "long", "unsigned", "signed", "float", "double"}
+_TYPE_WORDS = QUALIFIERS | INTEGER_WORDS | {"float", "double"}
 
 
 class Unexpandable(Exception):

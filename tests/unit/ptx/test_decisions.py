@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutune.ptx.decisions import Decision, decisions, hidden, terms
+from cutune.ptx.decisions import Decision, Decisions
 from cutune.ptx.parse import parse
 from cutune.ptx.tried_sizes import FollowedSizes, TriedSizes
 
@@ -123,6 +123,18 @@ def _values(body: str) -> FollowedSizes:
     return FollowedSizes(function, function, tried)
 
 
+def decisions(values: FollowedSizes) -> list[Decision]:
+    return [*Decisions(values).found()]
+
+
+def _hidden(values: FollowedSizes) -> str:
+    return Decisions(values).hidden()
+
+
+def _terms(values: FollowedSizes) -> int:
+    return Decisions(values).terms()
+
+
 def _said(one: Decision) -> str:
     read = ("?", one.read) if one.read else ()
     signs = ("+-",) if one.signs else ()
@@ -139,7 +151,7 @@ def test_what_has_to_show(name: str) -> None:
 
 def test_of_blocks_in_turn_only_comparisons_of_data_have_to() -> None:
     bodies = (DECIDING[name][0] for name in ("number", "data", "bits_of_data", "quotient"))
-    found = decisions(_values(" ".join(bodies)), of_data=True)
+    found = [*Decisions(_values(" ".join(bodies))).found(of_data=True)]
     assert [one.instruction.operands[1] for one in found] == ["%r7"]
 
 
@@ -161,7 +173,7 @@ LOOP = "mov.u32 %r8, 0; $again: ld.global.u32 %r7, [%d2]; {} setp.lt.s32 %p1, %r
     ],
 )
 def test_sums_of_data_that_become_other_numbers(within: str, behind: str, is_strange: bool) -> None:
-    assert bool(hidden(_values(LOOP.format(within, behind)))) is is_strange
+    assert bool(_hidden(_values(LOOP.format(within, behind)))) is is_strange
 
 
 @pytest.mark.parametrize(
@@ -181,16 +193,16 @@ def test_sums_of_data_that_become_other_numbers(within: str, behind: str, is_str
     ],
 )
 def test_what_trials_do_not_show(body: str, is_hidden: bool) -> None:
-    assert bool(hidden(_values(body))) is is_hidden
+    assert bool(_hidden(_values(body))) is is_hidden
 
 
 def test_sums_that_are_written_out_have_terms() -> None:
     of_two = "ld.global.u32 %r10, [%d2]; add.s32 %r11, %r7, %r10;"
     of_three = f"{of_two} add.s32 %r12, %r11, %r7;"
-    assert terms(_values(of_three)) == 0
-    assert terms(_values(f"{of_three} cvt.u64.u32 %d3, %r12;")) == 3
+    assert _terms(_values(of_three)) == 0
+    assert _terms(_values(f"{of_three} cvt.u64.u32 %d3, %r12;")) == 3
     kept = f"{of_three} st.shared.u32 [%r3], %r12; ld.shared.u32 %d3, [%r3];"
-    assert terms(_values(kept)) == 3
+    assert _terms(_values(kept)) == 3
 
 
 def test_what_a_function_is_given_may_be_data() -> None:
