@@ -93,10 +93,10 @@ class Reaching(HostFunction):
         if is_hidden or self._is_captured(variable, at):
             return None
         changes = self._changes(variable, component)
-        number = bisect_left(changes.places, at)
-        if changes.first_escape < number:
+        if self._may_change_unseen(variable, changes, at, at):
             return None
         last, found = variable.declared, self._first_definition(variable)
+        number = bisect_left(changes.places, at)
         if number > 0:
             # If it certainly runs, nothing before it matters.
             last, touch = changes.places[number - 1], changes.touches[number - 1]
@@ -107,12 +107,8 @@ class Reaching(HostFunction):
             found = ReachingDefinition(
                 variable.identity, last, touch.value, is_component=is_component
             )
-        if self._runs_again(last, at) >= changes.place(number):
-            return None
-        # A variable that escapes stays escaped, whatever defines it next.
-        if self._runs_again(variable.declared, at) >= changes.place(changes.first_escape):
-            return None
-        return found
+        is_changed_later = self._runs_again(last, at) >= changes.next_from(at)
+        return None if is_changed_later else found
 
     def stays(self, variable: HostVariable, first: int, last: int) -> bool:
         """Is it known that nothing changes a variable between two tokens?"""
@@ -123,11 +119,18 @@ class Reaching(HostFunction):
         if variable.name in self._hidden_names or self._is_captured(variable, first):
             return False
         changes = self._changes(variable, None)
-        number = bisect_left(changes.places, last)
-        has_escaped = changes.first_escape < number or (
-            self._runs_again(variable.declared, first) >= changes.place(changes.first_escape)
-        )
-        return not has_escaped and bisect_left(changes.places, first) == number
+        is_unseen = self._may_change_unseen(variable, changes, first, last)
+        return not is_unseen and changes.next_from(first) >= last
+
+    def _may_change_unseen(
+        self, variable: HostVariable, changes: _Changes, first: int, last: int
+    ) -> bool:
+        """Has a variable escaped before `last`, or in a loop that goes on to `first`?
+
+        What escapes stays escaped, whatever defines it next.
+        """
+        is_around = self._runs_again(variable.declared, first) >= changes.first_escape
+        return is_around or changes.first_escape < last
 
     def _changes(self, variable: HostVariable, component: str | None) -> _Changes:
         key = (variable.name, variable.declared, component)
@@ -138,8 +141,8 @@ class Reaching(HostFunction):
                 for index, touch in touches.items()
                 if touch is not None and (component is None or touch.component in (None, component))
             }
-            escapes = (number for number, touch in enumerate(changes.values()) if touch.escapes)
-            first_escape = next(escapes, len(changes))
+            escapes = (index for index, touch in changes.items() if touch.escapes)
+            first_escape = next(escapes, math.inf)
             self._known_changes[key] = _Changes([*changes], [*changes.values()], first_escape)
         return self._known_changes[key]
 
@@ -273,7 +276,7 @@ class Reaching(HostFunction):
             if first <= at <= last:
                 return True
             changes = self._changes(variable, None)
-            if changes.place(bisect_left(changes.places, first)) <= last:
+            if changes.next_from(first) <= last:
                 return True
         return False
 
@@ -317,12 +320,14 @@ _ESCAPE = _Touch(escapes=True)
 class _Changes:
     """The places where a variable may change, in order, and how.
 
-    `first_escape` is the number of the first place from which on it may change unseen.
+    `first_escape` is the first place from which on it may change unseen.
     """
 
     places: Sequence[int]
     touches: Sequence[_Touch]
-    first_escape: int
+    first_escape: float
 
-    def place(self, number: int) -> float:
+    def next_from(self, place: int) -> float:
+        """The first change at a place or behind it."""
+        number = bisect_left(self.places, place)
         return self.places[number] if number < len(self.places) else math.inf

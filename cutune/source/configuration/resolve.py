@@ -6,7 +6,7 @@ Names are replaced by what reaches the launch, to a few levels; see `definitions
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from cutune.source.configuration.block_dependence import grid_form
@@ -35,7 +35,7 @@ from cutune.source.host_formula import (
     text_of,
 )
 from cutune.source.program import DIMENSIONS, Configuration, Shape
-from cutune.source.syntax.parse import Launch, Range, SourceFunction, Syntax
+from cutune.source.syntax.parse import Launch, Range, Syntax
 from cutune.source.syntax.tokens import Token, word_set
 from cutune.source.unit.integers import integer_type
 from cutune.source.unit.macros import Unexpandable
@@ -56,7 +56,7 @@ class Configurations:
     """Resolves the launches of one unit."""
 
     unit: Unit
-    _functions: dict[tuple[int, int], _Resolver] = field(default_factory=dict)
+    _functions: dict[tuple[int, int], _FunctionFormulas] = field(default_factory=dict)
 
     def resolve(
         self, syntax: Syntax, launch: Launch, compiled: Iterable[tuple[Syntax, Launch]] = ()
@@ -80,7 +80,7 @@ class Configurations:
 
         `passed_as`: the type of the kernel's parameter. A block has 32 bits of an integer.
         """
-        variables = self._resolver(syntax, launch.function)
+        variables = self._formulas(syntax, launch)
         variable = variables.variable(syntax.tokens[place].text, place)
         size = constant(block)
         is_whole = size is not None and size.denominator == 1 and size <= _LARGEST
@@ -97,9 +97,10 @@ class Configurations:
         grid, block = self._shapes(syntax, launch)
         shared: Formula | None = None
         if len(launch.configuration) > 2:
-            resolver = self._resolver(syntax, launch.function)
-            shared = resolver.read(launch.configuration[2])
-            shared = resolver.resolved(shared, launch.callee[0], 0)
+            formulas = self._formulas(syntax, launch)
+            shared = _Place(formulas, launch.callee[0]).resolved(
+                formulas.read(launch.configuration[2])
+            )
         if any(constant(size) is None for size in (*grid, *block)):
             shapes = [self._shapes(*seen) for seen in compiled]
             grid = _with_values(grid, [shape[0] for shape in shapes])
@@ -110,15 +111,17 @@ class Configurations:
     def _shapes(self, syntax: Syntax, launch: Launch) -> tuple[Shape, Shape]:
         if launch.function is None or len(launch.configuration) < 2:
             return (_UNKNOWN,) * 3, (_UNKNOWN,) * 3
-        resolver = self._resolver(syntax, launch.function)
-        grid, block = (resolver.shape(part, launch.callee[0]) for part in launch.configuration[:2])
+        formulas = self._formulas(syntax, launch)
+        written = map(formulas.read, launch.configuration[:2])
+        grid, block = map(_Place(formulas, launch.callee[0]).shape, written)
         return grid, block
 
-    def _resolver(self, syntax: Syntax, function: SourceFunction | None) -> _Resolver:
+    def _formulas(self, syntax: Syntax, launch: Launch) -> _FunctionFormulas:
+        function = launch.function
         assert function is not None
         key = (id(syntax), function.parameters[0])
         if key not in self._functions:
-            self._functions[key] = _Resolver(syntax, function, self.unit, self._members)
+            self._functions[key] = _FunctionFormulas(syntax, function, self.unit, self._members)
         return self._functions[key]
 
     @cached_property
@@ -141,20 +144,19 @@ def _with_values(written: Shape, compiled: Sequence[Shape]) -> Shape:
 
 
 @dataclass(frozen=True)
-class _Resolver(Reaching):
-    """Formulas of one function, names in which are replaced by what reaches them."""
+class _FunctionFormulas(Reaching):
+    """Formulas as one function of the host writes them."""
 
     members: ClassMembers
 
-    def shape(self, tokens: Range, at: int) -> Shape:
-        formula = self.read(tokens)
-        x, y, z = (self.component(formula, at, axis, 0) for axis in range(3))
-        return (x, y, z)
-
     def read(self, tokens: Range) -> Formula:
-        return formula_of(self.syntax.part(tokens), self._size_of)
+        return self.formula(self.syntax.part(tokens))
 
-    def _size_of(self, words: Sequence[str]) -> int | None:
+    def formula(self, tokens: Sequence[Token]) -> Formula:
+        return formula_of(tokens, self.size_of)
+
+    def size_of(self, words: Sequence[str]) -> int | None:
+        """The bytes of a basic type, which a macro or a `typedef` may stand for."""
         seen = list(words)
         for _ in range(5):
             size = basic_size(seen)
@@ -170,212 +172,243 @@ class _Resolver(Reaching):
                 return None
         return None
 
-    # Scalars.
-
-    def resolved(self, formula: Formula, at: int, depth: int) -> Formula:
-        if depth > _DEEPEST:
-            return _UNKNOWN
-        match formula:
-            case Name():
-                return self._name(formula, at, depth)
-            case MemberAccess(Name(text), axis) if axis in DIMENSIONS:
-                if self.variable(text, at) is not None:
-                    return self.component(Name(text), at, DIMENSIONS.index(axis), depth)
-                return Name(f"{text}.{axis}", _free(f"{text}.{axis}", at))
-            case MemberAccess(base, member):
-                text = f"{text_of(base)}.{member}"
-                return Name(text, _free(text, at) if isinstance(base, Name) else None)
-            case HostOperation(operator, operands):
-                parts = tuple(self.resolved(part, at, depth + 1) for part in operands)
-                return HostOperation(operator, parts)
-            case Call(name, arguments):
-                if (returned := self._member(name, arguments)) is not None:
-                    return self.resolved(returned, at, depth + 1)
-                return Call(name, tuple(self.resolved(a, at, depth + 1) for a in arguments))
-            case Cast(type_, operand):
-                return Cast(type_, self.resolved(operand, at, depth + 1))
-        return formula
-
-    def _member(self, name: str, arguments: Sequence[Formula] | None) -> Formula | None:
+    def member(self, name: str, arguments: Sequence[Formula] | None) -> Formula | None:
         """A member of a class template; None where a template of the host names its own type."""
         if "::" not in name:
             return None
         head = self.syntax.tokens[self.function.first : self.function.parameters[0]]
         if name.rpartition("::")[0] in dict(template_parameters(head)):
             return None
-        return self.members.formula(name, arguments, self._size_of)
+        return self.members.formula(name, arguments, self.size_of)
 
-    def _name(self, name: Name, at: int, depth: int) -> Name:
-        text, unit = name.text, self.unit
-        if template_argument(name.key) is not None:
-            return name
-        variable = self.variable(text, at)
-        if variable is not None:
-            return self._variable(text, variable, at, depth)
-        if text in unit.macros.definitions:
-            return self._macro(text, at, depth)
-        if (known := self._constant(text, depth)) is not None:
-            return known
-        if (value := self._member(text, None)) is not None:
-            return Name(text, f"member {text}", self.resolved(value, at, depth + 1))
-        return Name(text, _free(text, at))
-
-    def _constant(self, text: str, depth: int) -> Name | None:
-        """A constant of the file, with those from which it is computed."""
-        key, unit = f"constant {text}", self.unit
-        if text in unit.constants:
-            return Name(text, key, number(unit.constants[text]))
-        if depth > _DEEPEST or text not in unit.computed_constants:
-            return None
-
-        def named(formula: Formula) -> Formula:
-            if isinstance(formula, Name):
-                return self._constant(formula.text, depth + 1) or _UNKNOWN
-            return rebuilt(formula, named)
-
-        value = named(formula_of(unit.computed_constants[text], self._size_of))
-        is_known = (constant(value) or 0) > 0 and _is_sum(value)
-        return Name(text, key, value) if is_known else None
-
-    def _variable(self, text: str, variable: HostVariable, at: int, depth: int) -> Name:
-        definition = self.reaching(variable, at)
-        if definition is None:
-            return Name(text, _now(variable, at))
-        key = _key(definition)
-        if definition.value is None or definition.value[1] < definition.value[0]:
-            return Name(text, key)
-        found = self.resolved(self.read(definition.value), definition.at, depth + 1)
-        return Name(text, key, self._converted(found, variable.type))
-
-    def _converted(self, value: Formula, type_: Sequence[str]) -> Formula | None:
+    def converted(self, value: Formula, type_: Sequence[str]) -> Formula | None:
         """A value converted to the type of a variable; None where that is not certain."""
         if list(type_) == ["auto"]:
             return value
-        size = self._size_of(type_)
+        size = self.size_of(type_)
         if size is None or size < _WIDE:
             return None
         becomes_real = type_[-1] in REAL_TYPES
         return Cast(" ".join(type_), value) if becomes_real != is_real(value) else value
 
-    def _macro(self, name: str, at: int, depth: int) -> Name:
-        """A macro that has one certain meaning is looked through."""
-        macro, *others = self.unit.macros.definitions[name]
-        if others or macro.parameters is not None or not macro.body:
-            return Name(name)
-        key = f"macro {name}"
-        if macro.conditional:
-            return Name(name, key)
-        try:
-            tokens = self.unit.macros.expand(macro.body)
-        except Unexpandable:
-            return Name(name)
-        value = self.resolved(formula_of(tokens, self._size_of), at, depth + 1)
-        if constant(value) is None:
-            return Name(name, None, value)
-        # Macros in parentheses, or of one number, are what their names stand for in a formula.
-        of_names = self.resolved(formula_of(macro.body, self._size_of), at, depth + 1)
-        is_whole = _is_sum(of_names) and all(map(self._is_closed, macro.body))
-        same = is_whole and constant(of_names) == constant(value)
-        return Name(name, key, of_names if same else value)
-
-    def _is_closed(self, token: Token) -> bool:
+    def is_closed(self, token: Token) -> bool:
         """Is it no macro, or one whose text stays together wherever it is put?"""
         macros = self.unit.macros.definitions.get(token.text, ())
         texts = [[one.text for one in macro.body] for macro in macros]
         return all(len(text) == 1 or (text[:1], text[-1:]) == (["("], [")"]) for text in texts)
 
-    # Components of `dim3`.
-
-    def component(self, formula: Formula, at: int, axis: int, depth: int) -> Formula:
-        if depth > _DEEPEST:
-            return _UNKNOWN
-        match formula:
-            case Call("dim3" | "", arguments):
-                return self._argument(arguments, at, axis, depth)
-            case Name(text):
-                variable = self.variable(text, at)
-                if variable is not None:
-                    return self._variable_component(text, variable, at, axis, depth)
-                return self._free_component(formula, at, axis, depth)
-            case Call(name, arguments) if (value := self._member(name, arguments)) is not None:
-                return self.component(value, at, axis, depth + 1)
-            case HostOperation("?:", (condition, *choices)):
-                decides = self.resolved(condition, at, depth + 1)
-                if_true, if_false = (self.component(c, at, axis, depth + 1) for c in choices)
-                operands = (decides, if_true, if_false)
-                return if_true if if_true == if_false else HostOperation("?:", operands)
-        if axis == 0:
-            return self.resolved(formula, at, depth + 1)
-        match formula:
-            case Number() | HostOperation() | Cast():
-                return ONE
-            case Call(name, _) if self._gives_number(name):
-                return ONE
-        return _UNKNOWN
-
-    def _gives_number(self, name: str) -> bool:
+    def gives_number(self, name: str) -> bool:
+        """Does a function, or a macro, give a number rather than a `dim3`?"""
         if name.removeprefix("std::") in _ROUNDING or self.unit.macros.is_formula(name):
             return True
         functions = self.unit.functions.get(name.rsplit("::", maxsplit=1)[-1], ())
         types = ([q for q in f.qualifiers if q not in _SPECIFIERS] for _, f in functions)
         return bool(functions) and all(basic_size(words) is not None for words in types)
 
-    def _argument(self, arguments: tuple[Formula, ...], at: int, axis: int, depth: int) -> Formula:
+
+@dataclass(frozen=True)
+class _Place:
+    """A token of a function at which the names of a formula are replaced by what reaches it.
+
+    `depth`: how many definitions led there.
+    """
+
+    function: _FunctionFormulas
+    token: int
+    depth: int = 0
+
+    @property
+    def inner(self) -> _Place:
+        """For a part of what is resolved here."""
+        return replace(self, depth=self.depth + 1)
+
+    def before(self, definition: ReachingDefinition) -> _Place:
+        """For the value of a definition that reaches this place."""
+        return replace(self.inner, token=definition.at)
+
+    def shape(self, formula: Formula) -> Shape:
+        x, y, z = (self.component(formula, axis) for axis in range(3))
+        return (x, y, z)
+
+    # Scalars.
+
+    def resolved(self, formula: Formula) -> Formula:
+        if self.depth > _DEEPEST:
+            return _UNKNOWN
+        match formula:
+            case Name():
+                return self._name(formula)
+            case MemberAccess(Name(text), axis) if axis in DIMENSIONS:
+                if self.function.variable(text, self.token) is not None:
+                    return self.component(Name(text), DIMENSIONS.index(axis))
+                return Name(f"{text}.{axis}", self._free(f"{text}.{axis}"))
+            case MemberAccess(base, member):
+                text = f"{text_of(base)}.{member}"
+                return Name(text, self._free(text) if isinstance(base, Name) else None)
+            case HostOperation(operator, operands):
+                return HostOperation(operator, tuple(map(self.inner.resolved, operands)))
+            case Call(name, arguments):
+                if (returned := self.function.member(name, arguments)) is not None:
+                    return self.inner.resolved(returned)
+                return Call(name, tuple(map(self.inner.resolved, arguments)))
+            case Cast(type_, operand):
+                return Cast(type_, self.inner.resolved(operand))
+        return formula
+
+    def _name(self, name: Name) -> Name:
+        text = name.text
+        if template_argument(name.key) is not None:
+            return name
+        variable = self.function.variable(text, self.token)
+        if variable is not None:
+            return self._variable(variable)
+        if text in self.function.unit.macros.definitions:
+            return self._macro(text)
+        if (known := self._constant(text)) is not None:
+            return known
+        if (value := self.function.member(text, None)) is not None:
+            return Name(text, f"member {text}", self.inner.resolved(value))
+        return Name(text, self._free(text))
+
+    def _constant(self, text: str) -> Name | None:
+        """A constant of the file, with those from which it is computed."""
+        key, unit = f"constant {text}", self.function.unit
+        if text in unit.constants:
+            return Name(text, key, number(unit.constants[text]))
+        if self.depth > _DEEPEST or text not in unit.computed_constants:
+            return None
+
+        def named(formula: Formula) -> Formula:
+            if isinstance(formula, Name):
+                return self.inner._constant(formula.text) or _UNKNOWN
+            return rebuilt(formula, named)
+
+        value = named(self.function.formula(unit.computed_constants[text]))
+        is_known = (constant(value) or 0) > 0 and _is_sum(value)
+        return Name(text, key, value) if is_known else None
+
+    def _variable(self, variable: HostVariable) -> Name:
+        definition = self.function.reaching(variable, self.token)
+        if definition is None:
+            return Name(variable.name, self._now(variable))
+        key = _key(definition)
+        if definition.value is None or definition.value[1] < definition.value[0]:
+            return Name(variable.name, key)
+        found = self.before(definition).resolved(self.function.read(definition.value))
+        return Name(variable.name, key, self.function.converted(found, variable.type))
+
+    def _macro(self, name: str) -> Name:
+        """A macro that has one certain meaning is looked through."""
+        macro, *others = self.function.unit.macros.definitions[name]
+        if others or macro.parameters is not None or not macro.body:
+            return Name(name)
+        key = f"macro {name}"
+        if macro.conditional:
+            return Name(name, key)
+        try:
+            tokens = self.function.unit.macros.expand(macro.body)
+        except Unexpandable:
+            return Name(name)
+        value = self.inner.resolved(self.function.formula(tokens))
+        if constant(value) is None:
+            return Name(name, None, value)
+        # Macros in parentheses, or of one number, are what their names stand for in a formula.
+        of_names = self.inner.resolved(self.function.formula(macro.body))
+        is_whole = _is_sum(of_names) and all(map(self.function.is_closed, macro.body))
+        same = is_whole and constant(of_names) == constant(value)
+        return Name(name, key, of_names if same else value)
+
+    # Components of `dim3`.
+
+    def component(self, formula: Formula, axis: int) -> Formula:
+        if self.depth > _DEEPEST:
+            return _UNKNOWN
+        match formula:
+            case Call("dim3" | "", arguments):
+                return self._argument(arguments, axis)
+            case Name(text):
+                variable = self.function.variable(text, self.token)
+                if variable is not None:
+                    return self._variable_component(variable, axis)
+                return self._free_component(formula, axis)
+            case Call(name, arguments) if (
+                value := self.function.member(name, arguments)
+            ) is not None:
+                return self.inner.component(value, axis)
+            case HostOperation("?:", (condition, *choices)):
+                decides = self.inner.resolved(condition)
+                if_true, if_false = (self.inner.component(one, axis) for one in choices)
+                operands = (decides, if_true, if_false)
+                return if_true if if_true == if_false else HostOperation("?:", operands)
+        if axis == 0:
+            return self.inner.resolved(formula)
+        match formula:
+            case Number() | HostOperation() | Cast():
+                return ONE
+            case Call(name, _) if self.function.gives_number(name):
+                return ONE
+        return _UNKNOWN
+
+    def _argument(self, arguments: Sequence[Formula], axis: int) -> Formula:
         """`dim3(x, y, z)`: what is left out is 1; one argument may be a `dim3` itself."""
         if len(arguments) == 1:
-            return self.component(arguments[0], at, axis, depth + 1)
-        return self.resolved(arguments[axis], at, depth + 1) if axis < len(arguments) else ONE
+            return self.inner.component(arguments[0], axis)
+        return self.inner.resolved(arguments[axis]) if axis < len(arguments) else ONE
 
-    def _free_component(self, name: Name, at: int, axis: int, depth: int) -> Formula:
-        found = self._name(name, at, depth)
+    def _free_component(self, name: Name, axis: int) -> Formula:
+        found = self._name(name)
         if found.value is not None:
             if axis > 0 and constant(found) is not None:
                 return ONE
             if isinstance(found.value, Call):
-                return self.component(found.value, at, axis, depth + 1)
+                return self.inner.component(found.value, axis)
         if axis == 0:
             return found
-        if name.text in self.unit.macros.symbols:
+        if name.text in self.function.unit.macros.symbols:
             return ONE
-        return Name(f"{name.text}.{DIMENSIONS[axis]}", _free(name.text, at) + f".{axis}")
+        return Name(f"{name.text}.{DIMENSIONS[axis]}", f"{self._free(name.text)}.{axis}")
 
-    def _variable_component(
-        self, text: str, variable: HostVariable, at: int, axis: int, depth: int
-    ) -> Formula:
+    def _variable_component(self, variable: HostVariable, axis: int) -> Formula:
         if variable.type[-1:] != ("dim3",) and variable.type != ("auto",):
-            scalar = self._variable(text, variable, at, depth)
-            if basic_size(variable.type) is None and self._size_of(variable.type) is None:
+            scalar = self._variable(variable)
+            if basic_size(variable.type) is None and self.function.size_of(variable.type) is None:
                 # A class, say, which becomes a `dim3` in some way.
-                return Name(text, scalar.key) if axis == 0 else _UNKNOWN
+                return Name(variable.name, scalar.key) if axis == 0 else _UNKNOWN
             return scalar if axis == 0 else ONE
-        name = f"{text}.{DIMENSIONS[axis]}"
-        definition = self.reaching(variable, at, DIMENSIONS[axis])
+        name = f"{variable.name}.{DIMENSIONS[axis]}"
+        definition = self.function.reaching(variable, self.token, DIMENSIONS[axis])
         if definition is None:
-            now = _now(variable, at)
+            now = self._now(variable)
             return Name(name, f"{now}.{axis}" if now is not None else None)
         key = f"{_key(definition)}.{axis}"
         if definition.value is None:
             return Name(name, key)
-        value = self._defined_component(definition, axis, depth)
+        value = self._defined_component(definition, definition.value, axis)
         if variable.type == ("auto",) and axis == 0 and not isinstance(value, Opaque):
-            return Name(text, _key(definition), value)
+            return Name(variable.name, _key(definition), value)
         return Name(name, key, value)
 
-    def _defined_component(self, definition: ReachingDefinition, axis: int, depth: int) -> Formula:
-        assert definition.value is not None
-        at, depth = definition.at, depth + 1
+    def _defined_component(
+        self, definition: ReachingDefinition, value: Range, axis: int
+    ) -> Formula:
+        place = self.before(definition)
         if definition.is_component:
-            return self.resolved(self.read(definition.value), at, depth)
+            return place.resolved(self.function.read(value))
         if not definition.is_constructor:
-            return self.component(self.read(definition.value), at, axis, depth)
-        parts = split_commas(self.syntax.part(definition.value))
-        arguments = tuple(formula_of(part, self._size_of) for part in parts)
-        return self._argument(arguments, at, axis, depth)
+            return place.component(self.function.read(value), axis)
+        parts = split_commas(self.function.syntax.part(value))
+        return place._argument([*map(self.function.formula, parts)], axis)
 
+    # Keys: two names with one key have one value.
 
-def _free(text: str, at: int) -> str:
-    """A value defined elsewhere may change between two places, but not within one launch."""
-    return f"free {text}@{at}"
+    def _free(self, text: str) -> str:
+        """A value defined elsewhere may change between two places, but not within one launch."""
+        return f"free {text}@{self.token}"
+
+    def _now(self, variable: HostVariable) -> str | None:
+        """Two readings at one place give the same value, whatever definition reaches it."""
+        is_volatile = "volatile" in variable.type
+        return None if is_volatile else f"{variable.identity} read at {self.token}"
 
 
 def _is_sum(formula: Formula) -> bool:
@@ -386,11 +419,6 @@ def _is_sum(formula: Formula) -> bool:
         or (isinstance(one, HostOperation) and one.operator in ("+", "-", "*"))
         for one in parts(formula)
     )
-
-
-def _now(variable: HostVariable, at: int) -> str | None:
-    """Two readings at one place give the same value, whatever definition reaches it."""
-    return f"{variable.identity} read at {at}" if "volatile" not in variable.type else None
 
 
 def _key(definition: ReachingDefinition) -> str:
