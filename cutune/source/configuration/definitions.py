@@ -18,12 +18,11 @@ from functools import cached_property
 
 from cutune.source.configuration.host_scopes import (
     ASSIGNMENTS,
-    CONTROL,
-    NO_TYPE,
     PARAMETER,
     HostFunction,
     HostVariable,
 )
+from cutune.source.configuration.host_statements import CONTROL, NO_TYPE
 from cutune.source.host_formula import basic_size
 from cutune.source.syntax.directives import CLOSERS, OPENERS
 from cutune.source.syntax.parse import Range
