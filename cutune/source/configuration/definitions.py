@@ -15,6 +15,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 
 from cutune.source.configuration.host_scopes import (
     ASSIGNMENTS,
@@ -24,7 +25,6 @@ from cutune.source.configuration.host_scopes import (
 )
 from cutune.source.configuration.host_statements import CONTROL, NO_TYPE
 from cutune.source.host_formula import basic_size
-from cutune.source.syntax.directives import CLOSERS, OPENERS
 from cutune.source.syntax.parse import Range
 from cutune.source.syntax.tokens import word_set
 from cutune.source.unit.unit import Unit, split_commas
@@ -198,28 +198,24 @@ class Reaching(HostFunction):
 
     def _may_be_referenced(self, index: int, last: int) -> bool:
         """Is the bare name an argument of a call that may take it by reference?"""
-        tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
+        tokens = self.syntax.tokens
         before, after = tokens[index - 1].text, tokens[last + 1].text
         if before not in (",", "(", "{") or after not in (",", ")", "}"):
             return False
-        place, position = index - 1, 0
-        while place > 0 and tokens[place].text not in OPENERS:
-            text = tokens[place].text
-            if text in CLOSERS and partner[place] >= 0:
-                place = partner[place]
-            elif text == ",":
-                position += 1
-            elif text == ";" or tokens[place].kind == "LAUNCH_OPEN":
-                # A launch takes its configuration by value.
-                return False
-            place -= 1
-        callee = tokens[place - 1]
+        opener = self.syntax.innermost(index)
+        ahead = takewhile(lambda place: place < index, self.syntax.outer(opener + 1))
+        earlier = [tokens[place] for place in ahead]
+        if any(one.text == ";" or one.kind == "LAUNCH_OPEN" for one in earlier):
+            # A launch takes its configuration by value.
+            return False
+        callee = tokens[opener - 1]
         if callee.text == ">":
             # A launch or a template: arguments of kernels are copies.
-            return [t.text for t in tokens[place - 3 : place]] != [">", ">", ">"]
+            return [one.text for one in tokens[opener - 3 : opener]] != [">", ">", ">"]
         if callee.kind != "IDENTIFIER" or callee.text in CONTROL or callee.text in NO_TYPE:
-            return tokens[place].text == "[" or callee.text in (")", "]")
-        return not self._takes_by_value(callee.text, position, place)
+            return tokens[opener].text == "[" or callee.text in (")", "]")
+        position = sum(one.text == "," for one in earlier)
+        return not self._takes_by_value(callee.text, position, opener)
 
     def _takes_by_value(self, name: str, position: int, opener: int) -> bool:
         if not {name, name.removesuffix("f")}.isdisjoint(MATHEMATICAL | _BY_VALUE):
