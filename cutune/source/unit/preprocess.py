@@ -48,22 +48,22 @@ _COMMAND_LINE = "<command-line>"
 
 @dataclass
 class _File:
+    """A file that is laid out again: its text so far, and the line of the last marker."""
+
     path: str
     pieces: list[str] = field(default_factory=list)
     lines: int = 0
     last: int = 0
 
-    def add(self, line: int, text: str, returns: bool) -> bool:
-        """Lay out text that begins at a line; False if that lies before what is there already."""
-        if line < self.last:
-            return False
-        self.last = line
-        self._go_back(self.lines - (line - 1))
+    def add(self, marker: _Marker, text: str) -> None:
+        """Lay out the text behind a marker, whose line is none before those that were added."""
+        self.last = marker.line
+        line = marker.line - 1
+        self._go_back(self.lines - line)
         # Text of another file in between is noted on the line.
-        include = "#include" if returns and line - 1 > self.lines else ""
-        self.pieces.append(include + "\n" * (line - 1 - self.lines) + text)
-        self.lines = line - 1 + text.count("\n")
-        return True
+        include = "#include" if marker.returns and line > self.lines else ""
+        self.pieces.append(include + "\n" * (line - self.lines) + text)
+        self.lines = line + text.count("\n")
 
     def _go_back(self, count: int) -> None:
         """Join the last lines: the compiler breaks them where a macro of a header is expanded."""
@@ -103,7 +103,7 @@ def user_headers(expanded: str, path: str) -> dict[str, bool]:
     for marker in _markers(expanded):
         if marker.path in (main, _COMMAND_LINE):
             is_early = marker.path == _COMMAND_LINE
-        if _ENTERS in marker.flags and marker.is_users and marker.path != main:
+        if marker.enters and marker.is_users and marker.path != main:
             found.setdefault(marker.path, is_early)
     return found
 
@@ -132,16 +132,15 @@ def _user_files(expanded: str) -> Iterator[_File]:
         path, text = marker.path, expanded[marker.begin : marker.end]
         users |= {path} if marker.is_users else set()
         # Perhaps an included file ends before it.
-        returns = _RETURNS in marker.flags
-        if path not in users or not (text.strip() or returns):
+        if path not in users or not (text.strip() or marker.returns):
             continue
         file = open_files.setdefault(path, _File(path))
-        is_again = _ENTERS in marker.flags and bool(file.pieces)
-        if is_again or not file.add(marker.line, text, returns):
+        is_again = marker.enters and bool(file.pieces)
+        if is_again or marker.line < file.last:
             # Included once more, perhaps with other macros: a part of its own.
             yield file
-            open_files[path] = _File(path)
-            open_files[path].add(marker.line, text, returns)
+            file = open_files[path] = _File(path)
+        file.add(marker, text)
     yield from open_files.values()
 
 
@@ -154,6 +153,16 @@ class _Marker(NamedTuple):
     is_users: bool
     begin: int
     end: int
+
+    @property
+    def enters(self) -> bool:
+        """Does a file begin there?"""
+        return _ENTERS in self.flags
+
+    @property
+    def returns(self) -> bool:
+        """Does an included file end there?"""
+        return _RETURNS in self.flags
 
 
 @lru_cache(maxsize=2)
