@@ -28,6 +28,7 @@ from cutune.measure.gpu_sweep import gpu_target
 from cutune.measure.program_runs import WELL, Run, plan_runs
 from cutune.model.measurement.measurement import Origin
 from cutune.search.builds import Builds, Effects, MakeBuilds
+from cutune.search.finals import finals
 from cutune.search.predicted_start import predicted_first, predicting
 from cutune.search.program_space import (
     ProgramSpace,
@@ -36,7 +37,7 @@ from cutune.search.program_space import (
     program_space,
 )
 from cutune.search.regions import FailedRun, HostMeasurement
-from cutune.search.shared_processes import Batches, finals
+from cutune.search.shared_processes import Batches
 from cutune.search.techniques.registry import TECHNIQUES, Technique, search
 from cutune.search.techniques.tries import Allowance, Budget, Timed, Tries
 from cutune.search.trial_runs import GPU, Measuring, TrialRuns, Tried, integers, named
