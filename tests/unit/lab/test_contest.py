@@ -17,14 +17,9 @@ import pytest
 from cutune.cli.main import main
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.lab.interchange.results import Result, Results
+from cutune.lab.tuner_comparison.other_tuners import MOST_REFUSED, TimedSpace
 from cutune.lab.tuner_comparison.tables import recorded_tables
-from cutune.lab.tuner_comparison.tuners import (
-    MOST_REFUSED,
-    TUNERS,
-    TimedSpace,
-    Tuner,
-    contenders,
-)
+from cutune.lab.tuner_comparison.tuners import TUNERS, Tuner, contenders
 from cutune.search.compare import KnownTime, expected_of_chance, replayed
 from cutune.search.techniques.registry import Run, Technique
 from cutune.search.techniques.tries import Allowance, Rows, SearchEnd, Timed, Tries
