@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cutune.proof.analysis.read_source import ReadSource
     from cutune.proof.analysis.suggestions import Suggestion
     from cutune.proof.variants.launch_constants import LaunchConstant
-    from cutune.search.clones.prove_copies import BySizeVerdict
+    from cutune.search.clones.find_copies import BySizeVerdict
     from cutune.search.program_space import ProgramSpace
     from cutune.source.program import Program
     from cutune.space.parameter import ParameterOptions
@@ -70,7 +70,7 @@ def _space_of(
 ) -> Iterator[Spaces]:
     """Yield the space of a program's parameters, which has some configuration. Raises CT804."""
     from cutune.proof.compiled import UnitCompiler
-    from cutune.search.clones.prove_copies import by_size_verdicts
+    from cutune.search.clones.find_copies import by_size_verdicts
     from cutune.search.program_space import device_values, program_space
 
     # As large as the space is at any size.

@@ -15,15 +15,13 @@ from cutune.passes import ChooseValues
 from cutune.proof.analysis.analyze import analyze
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.search.clones.dependence import Dependent, dependent, versions
-from cutune.search.clones.prove_copies import (
-    ProgramWithCopies,
+from cutune.search.clones.find_copies import (
     by_size_verdicts,
     copies_of,
     found_copies,
     tag,
-    unequal_code,
-    without_unproven,
 )
+from cutune.search.clones.prove_copies import ProgramWithCopies, unequal_code, without_unproven
 from cutune.source.program import Program
 from cutune.source.rewrite.edits import Copies
 from cutune.source.syntax.parse import parse

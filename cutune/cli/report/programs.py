@@ -47,7 +47,7 @@ from cutune.space.parameter import listed, shown
 from cutune.toolchain.kernel_names import brief, plain_name
 
 if TYPE_CHECKING:
-    from cutune.search.clones.prove_copies import BySizeVerdict
+    from cutune.search.clones.find_copies import BySizeVerdict
 
 Json = dict[str, object]
 

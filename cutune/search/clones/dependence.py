@@ -177,20 +177,24 @@ def dependent(versions: Versions, parameters: Iterable[str]) -> Dependent:
         versions.check_main(functions, ())
         exposed = {f: callers for f in functions if (callers := versions.callers(f, functions))}
         # Where nothing here calls any of them, another source may call one that nothing calls.
-        outer = [*exposed] if exposed else versions.uncalled(functions)
+        outer = [*exposed] or versions.uncalled(functions)
         if len(outer) == 1 and not own[outer[0]].is_on_device:
             return Dependent(versions, tuple(sorted((*constants, *functions))), outer[0])
         if not exposed:
-            names = " and ".join(f"'{own[index].name}'" for index in sorted(outer))
-            if not outer:
-                raise NotBySize("functions that depend on it call each other", "write a loop")
-            raise NotBySize(
-                f"{names} depend on it, and other sources may call each",
-                "call all through one function of the host",
-            )
+            raise _without_outermost([own[index].name for index in sorted(outer)])
         outside = frozenset[int]().union(*exposed.values())
         versions.check_main(outside, exposed)
         functions |= outside
+
+
+def _without_outermost(names: Sequence[str]) -> NotBySize:
+    if not names:
+        return NotBySize("functions that depend on it call each other", "write a loop")
+    shown = " and ".join(f"'{name}'" for name in names)
+    return NotBySize(
+        f"{shown} depend on it, and other sources may call each",
+        "call all through one function of the host",
+    )
 
 
 Texts = Mapping[str, str]
