@@ -96,15 +96,14 @@ def with_joined_declarations(tokens: list[str]) -> list[str]:
     is_local = _in_functions(tokens)
     place = 0
     while place < len(tokens):
-        begins = place == 0 or tokens[place - 1] in _BEFORE or _is_directive(tokens[place - 1])
-        head = _head(tokens, place) if begins else ()
+        head = _constant_head(tokens, place)
         if not head:
             type_ = ()
             if tokens[place] != "inline" or not _ends_template(joined):
                 joined.append(tokens[place])
             place += 1
             continue
-        end, name = _end(tokens, place), place + len(head)
+        end, name = _statement_end(tokens, place), place + len(head)
         # Where its value is one word it may be the size of an array.
         is_size = tokens[name + 2 : name + 4][-1:] == [";"]
         if head == type_:
@@ -118,6 +117,7 @@ def with_joined_declarations(tokens: list[str]) -> list[str]:
 
 
 def _in_functions(tokens: Sequence[str]) -> list[bool]:
+    """For each token: does it stand in the body of a function?"""
     inside: list[bool] = []
     scopes: list[bool] = []
     before = ""
@@ -132,6 +132,7 @@ def _in_functions(tokens: Sequence[str]) -> list[bool]:
 
 
 def _ends_template(before: Sequence[str]) -> bool:
+    """Does a `template <…>` end there?"""
     if not before or before[-1] != ">" or before[-2] == "<":
         return False
     depth = 0
@@ -142,15 +143,18 @@ def _ends_template(before: Sequence[str]) -> bool:
     return False
 
 
-def _head(tokens: list[str], place: int) -> tuple[str, ...]:
-    """The words before the name of a constant that is neither pointer nor reference."""
+def _constant_head(tokens: list[str], place: int) -> tuple[str, ...]:
+    """The words before the name of a constant that begins there; none of pointer or reference."""
+    before = tokens[place - 1] if place else ";"
+    if before not in _BEFORE and not _is_directive(before):
+        return ()
     words = [*takewhile(str.isidentifier, (tokens[i] for i in range(place, len(tokens))))]
     is_constant = len(words) > 2 and words[0] in ("const", "static") and "const" in words[:2]
     is_given = tokens[place + len(words) : place + len(words) + 1] in (["="], ["["])
     return tuple(words[:-1]) if is_constant and is_given else ()
 
 
-def _end(tokens: Sequence[str], place: int) -> int:
+def _statement_end(tokens: Sequence[str], place: int) -> int:
     depth = 0
     for index in range(place, len(tokens)):
         depth += (tokens[index] in OPENERS) - (tokens[index] in CLOSERS)
@@ -218,6 +222,7 @@ def with_names(tokens: Iterable[str], names: Mapping[str, str]) -> list[str]:
 
 
 def _linked(tokens: Sequence[str]) -> Iterator[str]:
+    """Names of functions, types and what is static; also all that directives name."""
     is_static = False
     for before, token, behind in zip(["", *tokens], tokens, [*tokens[1:], ""], strict=False):
         if _is_directive(token):
@@ -234,7 +239,10 @@ _INLINE = {"inline", "static", "CUTUNE_OP"}
 
 @dataclass(frozen=True)
 class _Declaration:
-    """Tokens in a row; those without a name always stay."""
+    """Tokens in a row; those without a name always stay.
+
+    `taken`: words of the parameters that each call of a function gives.
+    """
 
     tokens: tuple[str, ...]
     name: str | None = None
@@ -288,6 +296,7 @@ def _declarations(tokens: Sequence[str]) -> Iterator[_Declaration]:
 
 
 def _named(tokens: tuple[str, ...]) -> _Declaration:
+    """A declaration with its name, if it is one that may be left out."""
     words = tokens[behind_template(tokens) :]
     taken: Sequence[str] = ()
     name = ""
