@@ -19,7 +19,8 @@ from cutune.core.diagnostics import CutuneError
 from cutune.emulator.assemble import assemble
 from cutune.emulator.machine import LoadedModule
 from cutune.measure.trial_code import as_written, functions_reached
-from cutune.ptx.decisions import REALS_AS_BITS, WRAPS, Decision, Decisions
+from cutune.ptx.decisions import REALS_AS_BITS, Decision, Decisions
+from cutune.ptx.hidden_data import WRAPS, HiddenData
 from cutune.ptx.named_numbers import type_of
 from cutune.ptx.tried_sizes import FollowedSizes, TriedSizes
 from cutune.ptx.types import Module, PtxError
@@ -59,8 +60,9 @@ class Outcomes:
                     values = FollowedSizes(function, module.functions[entry], tried)
                     decided = Decisions(values)
                     self._asked[name] = [*decided.found(of_data)]
-                    self._strange[name] = "" if of_data else decided.hidden()
-                    self._terms[name] = 0 if of_data else decided.terms()
+                    hidden = HiddenData(decided)
+                    self._strange[name] = "" if of_data else hidden.in_words()
+                    self._terms[name] = 0 if of_data else hidden.terms()
 
     def objection(self, entry: str, runs: Callable[[LoadedModule], Iterator[None]]) -> str:
         """Return what of an entry comes out one way in all runs of the noting module, or ""."""

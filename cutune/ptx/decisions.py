@@ -12,8 +12,7 @@ and factors that follow from data have to be other than 0 at once. Nothing has t
 - comparisons of an index with a size, and of a size with a small number (`n > 0`);
 - signs of numbers that cannot be negative, where no size is.
 
-Some things never show: sums of data that become longer or shorter numbers, since sums of parts may
-wrap around where others do not, and what operations that nobody has looked at make of data.
+What never shows is told by `hidden_data`.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ from cutune.ptx.of_place import (
     live_at_labels,
     registers_of_places,
 )
-from cutune.ptx.taint import made_of_themselves, results, spaces
+from cutune.ptx.taint import results, spaces
 from cutune.ptx.tried_sizes import FollowedSizes
-from cutune.ptx.types import LOADS, TYPE_BYTES, Instruction, opcodes
+from cutune.ptx.types import LOADS, Instruction
 
 #: Sizes are compared with numbers up to this alike in all trials, if no more is added before.
 _SMALLEST, _MOVED = 4, 64
@@ -48,23 +47,11 @@ _ROUNDED = frozenset({"add", "sub"})
 _KEEPS_SIGN = frozenset(
     {"mov", "cvt", "add", "mul", "mad", "shl", "shr", "div", "rem", "min", "max", "or", "selp"}
 )
-_ADDING = frozenset({"add", "sub", "mad", "mul", "dp4a", "dp2a"})
-_SUMS = frozenset(
-    {"mov", "add", "sub", "mad", "mul", "fma", "shl", "shfl", "neg", "selp", "dp4a", "dp2a"}
-)
 #: What passes data on as they are: a product with them is 0 where they are.
 _PLAIN = frozenset({"mov", "cvt", "cvta", "neg", "abs", "shfl"})
-_PRODUCTS = frozenset({"mul", "mad", "fma"})
-#: What is known of data: nothing is hidden but where `_of`, `_of_choices` or `_of_limits` asks.
-_KNOWN = opcodes(
-    """
-    abs add and atom bar barrier bfe bfi bfind bra brev call clz copysign cos cvt cvta div dp2a dp4a
-    ex2 fma ld ldu lg2 lop3 mad max min mov mul neg not or popc prmt rcp red rem ret rsqrt selp setp
-    shf shfl shl shr sin sqrt st sub tanh xor
-    """
-)
+PRODUCTS = frozenset({"mul", "mad", "fma"})
 #: Results of these are 0 for data that are large, or far below 0; and others that hide a number.
-_UNDERFLOWS = frozenset({"div", "sqrt", "rsqrt", "rcp", "ex2", "lg2", "sin", "cos", "tanh"})
+UNDERFLOWS = frozenset({"div", "sqrt", "rsqrt", "rcp", "ex2", "lg2", "sin", "cos", "tanh"})
 _LIMITS = {"ex2": ("inf",), "tanh": ("1", "-1"), "sat": ("1",)}
 #: Numbers as PTX writes them, by their types.
 REALS_AS_BITS = {
@@ -72,15 +59,11 @@ REALS_AS_BITS = {
     "f64": {"0": "0d0000000000000000", "1": "0d3FF0000000000000", "-1": "0dBFF0000000000000"}
     | {"inf": "0d7FF0000000000000"},
 }
-#: What sums keep in shared memory is found in so many passes.
-_PASSES = 3
-#: What is said of sums of data that become other numbers.
-WRAPS = "it makes a sum of data longer or shorter, which may wrap around"
 _TO_WHOLE = frozenset({"rni", "rzi", "rmi", "rpi"})
 #: In place of the basic block of a predicate that ways bring along.
 _ANYWHERE = -1
 #: Types of numbers that are compared in what is noted.
-_WATCHED = frozenset({"s16", "u16", "b16", "s32", "u32", "b32", "s64", "u64", "b64", "f32", "f64"})
+WATCHED = frozenset({"s16", "u16", "b16", "s32", "u32", "b32", "s64", "u64", "b64", "f32", "f64"})
 _OF_THREADS = frozenset({"%tid", "%ntid", "%laneid"})
 _INDICES = ("%tid", "%ntid", "%ctaid", "%nctaid", "%laneid")
 
@@ -114,18 +97,18 @@ class Decision:
 
 
 class Decisions:
-    """What has to show of a function, and what of it never does."""
+    """What has to show of a function."""
 
     def __init__(self, values: FollowedSizes) -> None:
-        self._instructions, self._values = values.instructions, values
+        self._instructions, self.values = values.instructions, values
         self._settled, self._zeros = set[str](), set[str]()
 
     def found(self, of_data: bool = False) -> Iterator[Decision]:
         """Tell what has to show; `of_data`: of comparisons of loaded data alone."""
         #: Of predicates that have to show, the basic block that has them.
         set_in: dict[str, int] = {}
-        for block, one in _in_blocks(self._values.body):
-            is_of_data = self._is_of_data(one)
+        for block, one in _in_blocks(self.values.body):
+            is_of_data = self.is_of_data(one)
             if of_data and not (one.opcode == "setp" and is_of_data):
                 continue
             for decision in self._of(one, is_of_data):
@@ -145,7 +128,7 @@ class Decisions:
         if one.opcode == "setp":
             yield from self._comparison(one, is_of_data)
         elif type_of(one, 0) == "pred" and one.opcode in _LOGIC:
-            if self._settled.issuperset(self._values.read(one)):
+            if self._settled.issuperset(self.values.read(one)):
                 self._settled.update(results(one))
             else:
                 yield Decision(one)
@@ -159,16 +142,16 @@ class Decisions:
 
         Each of two comparisons may come out both ways, and never both of them at once.
         """
-        if type_of(one, 0) not in _WATCHED:
+        if type_of(one, 0) not in WATCHED:
             return
         pair = one.operands[1:3]
-        if one.opcode in _PRODUCTS and not self._derived.isdisjoint(pair):
+        if one.opcode in PRODUCTS and not self.derived.isdisjoint(pair):
             yield Decision(one, factors=tuple(name for name in pair if name[0] == "%"))
         elif one.opcode in ("selp", "or"):
             others = pair[::-1] if one.opcode == "selp" else pair
-            is_asked = one.operands[-1] in self._asked
+            is_asked = one.operands[-1] in self.asked
             kept = (
-                o for own, o in zip(pair, others, strict=True) if is_asked or own in self._derived
+                o for own, o in zip(pair, others, strict=True) if is_asked or own in self.derived
             )
             if differs_from := tuple(kept):
                 yield Decision(one, differs_from)
@@ -177,9 +160,9 @@ class Decisions:
         """What has to show of results of data that have a limit, or are cut to whole numbers."""
         kind, is_product = type_of(one, 0), "hi" in one.modifiers and one.opcode == "mul"
         is_cut = one.opcode == "cvt" and not _TO_WHOLE.isdisjoint(one.modifiers)
-        is_limited = one.opcode in _UNDERFLOWS and kind in REALS
+        is_limited = one.opcode in UNDERFLOWS and kind in REALS
         is_limited |= "sat" in one.modifiers or is_cut or is_product or one.opcode == "prmt"
-        if not self._is_of_data(one) or kind not in _WATCHED:
+        if not self.is_of_data(one) or kind not in WATCHED:
             return
         if one.opcode == "copysign":
             yield Decision(one, signs=True)
@@ -191,17 +174,19 @@ class Decisions:
         else:
             yield Decision(one, ("0", "-1") if is_product and kind[0] == "s" else ("0",))
 
-    def _is_of_data(self, one: Instruction) -> bool:
+    def is_of_data(self, one: Instruction) -> bool:
         """Does it read what follows from data, be it by comparisons?"""
-        read = self._values.read(one)
-        return not (self._values.loaded.isdisjoint(read) and self._of_data[1].isdisjoint(read))
+        read = self.values.read(one)
+        return not (self.values.loaded.isdisjoint(read) and self._of_data[1].isdisjoint(read))
 
     @property
-    def _asked(self) -> set[str]:
+    def asked(self) -> set[str]:
+        """Predicates that have to show."""
         return self._choices[0]
 
     @property
-    def _derived(self) -> set[str]:
+    def derived(self) -> set[str]:
+        """Registers of what is computed from data, or chosen by such a predicate."""
         return self._choices[1]
 
     @cached_property
@@ -220,9 +205,9 @@ class Decisions:
         asked, found, kept, size = set[str](), set[str](), set[str](), -1
         while size != (size := len(asked) + len(found) + len(kept)):
             for one in self._instructions:
-                read = {*self._values.read(one)}
+                read = {*self.values.read(one)}
                 is_derived = not found.isdisjoint(read)
-                is_of_data = is_derived or not self._values.loaded.isdisjoint(read)
+                is_of_data = is_derived or not self.values.loaded.isdisjoint(read)
                 follows = not asked.isdisjoint(read)
                 if one.opcode == "setp":
                     is_decided = are_sizes_asked and self._is_open(one) and not self._is_usual(one)
@@ -240,7 +225,7 @@ class Decisions:
 
     def _chosen_by_branches(self, asked: Set[str]) -> set[str]:
         """Registers that have one of several values by where branches ahead have gone."""
-        body, labels, found = self._values.body, labels_of(self._values.body), set[str]()
+        body, labels, found = self.values.body, labels_of(self.values.body), set[str]()
         writers = Counter(name for one in self._instructions for name in results(one))
         for place, one in enumerate(body):
             if not is_branch(one) or one.guard not in asked:
@@ -257,17 +242,17 @@ class Decisions:
 
     def _is_open(self, one: Instruction) -> bool:
         """Does it depend on more than the place of a thread in its block?"""
-        read = {name for name in self._values.read(one) if name[0] == "%"}
+        read = {name for name in self.values.read(one) if name[0] == "%"}
         return not read <= self._of_place | _OF_THREADS
 
     @cached_property
     def _counted_by_branches(self) -> set[str]:
-        body, sizes = self._values.body, self._values.scales.keys()
+        body, sizes = self.values.body, self.values.scales.keys()
         return decided_otherwise(body, live_at_labels(body), sizes, self._of_place)
 
     @cached_property
     def _of_place(self) -> frozenset[str]:
-        return registers_of_places(self._values.body)
+        return registers_of_places(self.values.body)
 
     def _comparison(self, one: Instruction, is_of_data: bool) -> Iterator[Decision]:
         if is_of_data or (self._is_open(one) and not self._is_usual(one)):
@@ -280,20 +265,20 @@ class Decisions:
 
         How large sizes have to be for that to show is told by `tried_sizes`.
         """
-        known = [(o in self._values.scales, literal(o)) for o in one.operands[1:3]]
+        known = [(o in self.values.scales, literal(o)) for o in one.operands[1:3]]
         if not all(is_size or number is not None for is_size, number in known):
             return False
         numbers = [abs(number) for is_size, number in known if number is not None and not is_size]
-        sizes = [name for name in self._values.read(one) if name in self._values.scales]
+        sizes = [name for name in self.values.read(one) if name in self.values.scales]
         if numbers and not self._counted_by_branches.isdisjoint(sizes):
             return False
-        moved = max(map(self._values.moved_by, sizes), default=0)
+        moved = max(map(self.values.moved_by, sizes), default=0)
         return all(number <= _SMALLEST and moved <= _MOVED for number in numbers)
 
     def _others(self, one: Instruction, is_of_data: bool) -> tuple[str, ...]:
         kind = type_of(one, 0)
         if kind in REALS:
-            is_of_launch = not (is_of_data or self._values.reals.isdisjoint(self._values.read(one)))
+            is_of_launch = not (is_of_data or self.values.reals.isdisjoint(self.values.read(one)))
             if kind not in REALS_AS_BITS:
                 return ()
             if is_of_launch and one.opcode in _ROUNDED:
@@ -346,103 +331,6 @@ class Decisions:
         operands = one.operands[1:3] if one.opcode == "selp" else one.operands[1:]
         are_positive = all(_is_positive(operand, positive, least) for operand in operands)
         return one.opcode in _KEEPS_SIGN and are_positive
-
-    # ---- what trials do not show
-
-    def hidden(self) -> str:
-        """Return what is made of data that trials cannot tell of; "" if nothing."""
-        return self._wrapping() or self._unknown()
-
-    def _unknown(self) -> str:
-        """Return an operation on data of which nothing is known, in words; "" if there is none."""
-        for one in self._instructions:
-            follows = not self._asked.isdisjoint(self._values.read(one))
-            if not (self._is_of_data(one) or follows) or type_of(one, 0) == "pred":
-                continue
-            is_derived = not self._derived.isdisjoint(self._values.read(one))
-            is_hidden = (one.opcode in ("dp4a", "dp2a") or "x2" in one.modifiers) and is_derived
-            is_hidden |= one.opcode in ("mad", "mul24", "mad24") and "hi" in one.modifiers
-            # Of short numbers it is not noted what they are.
-            of_choice = one.opcode in {*_PRODUCTS, *_UNDERFLOWS, "min", "max"} and is_derived
-            is_short = type_of(one, 0) in REALS - _WATCHED and of_choice
-            if one.opcode not in _KNOWN or is_hidden or is_short:
-                return f"nothing is known of '{one.opcode}' of data"
-        return ""
-
-    def _wrapping(self) -> str:
-        for one in self._instructions:
-            is_sum = not self._sums.isdisjoint(results(one))
-            if is_sum and one.opcode in _ADDING and type_of(one, 0) in ("s16", "u16"):
-                return "it adds up data in 16 bits"
-            if is_sum and "sat" in one.modifiers:
-                return "it adds up data up to a limit"
-            of_sum = results(one) if one.opcode in LOADS else self._values.read(one)
-            if self._is_other_number(one) and not self._sums.isdisjoint(of_sum):
-                return WRAPS
-        return ""
-
-    def _is_other_number(self, one: Instruction) -> bool:
-        """Does it make an integer longer or shorter, or a real number of it?"""
-        kinds = {type_of(one, 0), type_of(one, 1)}
-        if one.opcode in LOADS:
-            wide = self._values.registers.get(one.operands[0], "")[1:]
-            return wide.isdigit() and int(wide) > max(
-                8 * TYPE_BYTES.get(kind, 16) for kind in kinds
-            )
-        return (one.opcode == "cvt" or "wide" in one.modifiers) and not kinds <= REALS
-
-    def terms(self) -> int:
-        """Return of how many integers that are data the longest sum is that becomes another one.
-
-        Sums that are written out, as of a tile, are meant: such of a loop are refused.
-        """
-        terms: dict[str, int] = {}
-        kept, most = 1, 0
-        for _ in range(_PASSES):
-            for one in self._instructions:
-                read = [terms[name] for name in self._values.read(one) if name in terms]
-                is_known = one.opcode in LOADS or type_of(one, 0) in REALS or not read
-                own = (sum if one.opcode in _ADDING else max)(read) if not is_known else 1
-                if one.opcode in LOADS and "shared" in spaces(one):
-                    own = kept
-                if one.opcode in ("st", "atom", "red") and "shared" in spaces(one):
-                    kept = max(kept, *read, 1)
-                is_of_data = one.opcode in LOADS or self._is_of_data(one)
-                if is_of_data and one.opcode != "setp":
-                    terms.update(dict.fromkeys(results(one), own))
-                if is_of_data and self._is_other_number(one):
-                    most = max(most, own if one.opcode in LOADS else max(read, default=0))
-        return most
-
-    @cached_property
-    def _sums(self) -> frozenset[str]:
-        """Registers of data that a loop adds up, and what is made of these by adding.
-
-        What is added to shared memory, or kept there, is loaded as such a sum.
-        """
-        reads: dict[str, set[str]] = {}
-        for one in self._instructions:
-            if one.opcode in _SUMS | {"and", "min", "max", "cvt"} and self._is_of_integers(one):
-                for name in results(one):
-                    reads.setdefault(name, set()).update(self._values.read(one))
-        found = made_of_themselves(reads)
-        size, is_kept = -1, False
-        while size != (size := len(found) + is_kept):
-            for one in self._instructions:
-                is_sum = not found.isdisjoint(self._values.read(one))
-                in_shared = "shared" in spaces(one)
-                if one.opcode in ("st", "atom", "red"):
-                    is_added = "add" in one.modifiers and self._is_of_integers(one)
-                    is_kept |= in_shared and (is_sum or is_added)
-                elif (one.opcode in _SUMS and is_sum) or (
-                    one.opcode in LOADS and in_shared and is_kept and type_of(one, 0) not in REALS
-                ):
-                    found.update(results(one))
-        return frozenset(found)
-
-    def _is_of_integers(self, one: Instruction) -> bool:
-        """Does it compute with integers that are data, or follow from these?"""
-        return type_of(one, 0) not in REALS and self._is_of_data(one)
 
 
 def _in_blocks(body: Body) -> Iterator[tuple[int, Instruction]]:

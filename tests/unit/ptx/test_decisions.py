@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cutune.ptx.decisions import Decision, Decisions
+from cutune.ptx.hidden_data import HiddenData
 from cutune.ptx.parse import parse
 from cutune.ptx.tried_sizes import FollowedSizes, TriedSizes
 
@@ -128,11 +129,11 @@ def decisions(values: FollowedSizes) -> list[Decision]:
 
 
 def _hidden(values: FollowedSizes) -> str:
-    return Decisions(values).hidden()
+    return HiddenData(Decisions(values)).in_words()
 
 
 def _terms(values: FollowedSizes) -> int:
-    return Decisions(values).terms()
+    return HiddenData(Decisions(values)).terms()
 
 
 def _said(one: Decision) -> str:
