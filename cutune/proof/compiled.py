@@ -27,7 +27,7 @@ from cutune.ptx.types import PtxError
 from cutune.source.program import Program
 from cutune.source.rewrite.output import write_unit
 from cutune.source.rewrite.pipeline import TranslationUnit
-from cutune.toolchain.built_code import BuiltCode, without_asserted_lines, without_lines
+from cutune.toolchain.built_code import BuiltCode, ptx_without_lines, without_asserted_lines
 from cutune.toolchain.cache import cache_folder, keep_whole, kept_whole, key_of
 from cutune.toolchain.cudafe import host_text
 from cutune.toolchain.device_code import EMULATED, DeviceCode
@@ -192,7 +192,7 @@ def prove_entries(
 def _counted(ptx: str) -> str:
     """The PTX without lines of sources: what is counted does not depend on them."""
     text = without_asserted_lines(ptx)
-    return (without_lines(text) or text).rstrip()
+    return (ptx_without_lines(text) or text).rstrip()
 
 
 def _digest(text: str) -> str:

@@ -112,7 +112,7 @@ def written(compile_: Words, text: str, ptx: str, is_silent: bool = False) -> Bu
     return BuiltCode(_FUNCTION_NAMES.sub("", ptx), stub, options, is_silent)
 
 
-def without_lines(ptx: str) -> str | None:
+def ptx_without_lines(ptx: str) -> str | None:
     """The PTX that cicc writes without lines; None where a line was not understood."""
     plain = OF_LINES.sub("", ptx)
     if plain == ptx:

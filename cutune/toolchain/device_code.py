@@ -148,14 +148,14 @@ class _Source:
     ) -> DeviceCode:
         """Compile with lines, unless the PTX is kept without: lines alone are not worth it."""
         built = kept.built()
-        plain = built_code.without_lines(built.ptx) if built is not None else kept.ptx()
+        plain = built_code.ptx_without_lines(built.ptx) if built is not None else kept.ptx()
         if built is not None and plain is not None:
             return DeviceCode(plain, built, partial(str, built.ptx))
         if plain is not None and not with_lines:
             return DeviceCode(plain, built, self._lined)
         words = built_code.with_outputs(steps.compile, str(steps.expanded), self.folder)
         lined, is_silent = run(words)
-        plain = built_code.without_lines(lined)
+        plain = built_code.ptx_without_lines(lined)
         if plain is None:
             return DeviceCode(run(steps.compile)[0])
         kept.keep(plain)

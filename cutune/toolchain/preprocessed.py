@@ -92,7 +92,7 @@ _NO_TEXT = re.compile(BEGIN + r'(?:line)? \d+ "(?:[^"\\\n]|\\.)*"[^\n]*\n|(?<=\n
 _ASKED = re.compile(r"__builtin_(?:FILE|LINE|COLUMN|source_location)\b")
 
 
-def without_lines(text: str) -> str:
+def text_without_lines(text: str) -> str:
     """Return what is compiled of a text, wherever its lines come from; empty: that counts."""
     if _ASKED.search(text):
         return ""

@@ -36,10 +36,10 @@ from cutune.core.workspace import (
 )
 from cutune.emulator.elf import read_imports, read_linkage
 from cutune.measure.program_runs import needs_shell
-from cutune.toolchain.built_code import without_asserted_lines, without_lines
+from cutune.toolchain.built_code import ptx_without_lines, without_asserted_lines
 from cutune.toolchain.cache import cache_folder, keep_whole, kept_whole
 from cutune.toolchain.device_code import EarlierCode
-from cutune.toolchain.preprocessed import without_lines as text_without_lines
+from cutune.toolchain.preprocessed import text_without_lines
 from cutune.tuning.inputs import (
     UNKNOWN,
     Inputs,
@@ -447,7 +447,7 @@ def _digests(folder: Path) -> dict[str, str] | None:
     """Digests of the PTX in a folder, without lines; None where some is not known."""
     found = {}
     for file in sorted(folder.glob("*.ptx")):
-        text = without_lines(file.read_text(encoding="latin-1"))
+        text = ptx_without_lines(file.read_text(encoding="latin-1"))
         if text is None:
             return None
         found[file.name] = digest(without_asserted_lines(text))

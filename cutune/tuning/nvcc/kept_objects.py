@@ -23,7 +23,7 @@ from cutune.toolchain import dry_run
 from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of
 from cutune.toolchain.compiler_commands import run_limited
 from cutune.toolchain.nvcc import Nvcc
-from cutune.toolchain.preprocessed import files_of, without_lines
+from cutune.toolchain.preprocessed import files_of, text_without_lines
 from cutune.tuning.inputs import digest, file_clock, file_digest, is_untouched_since
 from cutune.tuning.nvcc.command import DEPENDENCIES_TOO, IN_FILE, STOPS_AT_OBJECT, Command, names
 from cutune.tuning.nvcc.shadows import ShadowSource, with_copies
@@ -147,7 +147,7 @@ class ObjectQuestion:
         if not texts or any(".incbin" in text for text in texts):
             return None
         files = frozenset(file for text in texts for file in files_of(text))
-        plain = [text if _names_lines(self.command) else without_lines(text) for text in texts]
+        plain = [text if _names_lines(self.command) else text_without_lines(text) for text in texts]
         # Whoever asks for lines in its text has an empty one there.
         counted = sorted(short or text for short, text in zip(plain, texts, strict=True))
         about = self.shadow.made_by, json.dumps([self.command.words, sorted(files)])

@@ -14,9 +14,9 @@ from cutune.toolchain import built_code, dry_run
 from cutune.toolchain.built_code import (
     BuiltCode,
     from_text,
+    ptx_without_lines,
     to_text,
     without_asserted_lines,
-    without_lines,
 )
 from cutune.toolchain.cache import cache_folder
 from cutune.toolchain.device_code import compiled
@@ -144,9 +144,9 @@ def test_code_of_unknown_files_is_not_kept() -> None:
 
 
 def test_what_is_left_of_lines_is_not_taken_for_code() -> None:
-    assert without_lines("\t.loc\t1 2 3\n\tret;\n") == "\tret;\n\n"
-    assert without_lines("\tret;\n") == "\tret;\n"
-    assert without_lines("\t.loc\t1 2 3\n\t.section\t.debug_info\n\t{\n\t}\n") is None
+    assert ptx_without_lines("\t.loc\t1 2 3\n\tret;\n") == "\tret;\n\n"
+    assert ptx_without_lines("\tret;\n") == "\tret;\n"
+    assert ptx_without_lines("\t.loc\t1 2 3\n\t.section\t.debug_info\n\t{\n\t}\n") is None
 
 
 def test_variables_are_no_steps() -> None:

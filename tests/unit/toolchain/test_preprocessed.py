@@ -16,7 +16,7 @@ from cutune.toolchain.preprocessed import (
     device_pass,
     host_pass,
     marked_host_pass,
-    without_lines,
+    text_without_lines,
 )
 
 pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("short_headers")]
@@ -100,12 +100,12 @@ def test_what_counts_is_left_where_it_comes_out(folder: Path) -> None:
 def test_text_without_lines_is_the_same_wherever_it_stands() -> None:
     text = '# 1 "a.cu"\nint a;\n# 1 "b.h" 1 3\nint b;\n'
     moved = '# 1 "a.cu"\n\n  \nint a;\n# 9 "b.h" 1 3\n\nint b;\n'
-    assert without_lines(text) == without_lines(moved) == "int a;\nint b;\n"
-    assert without_lines(text.replace("a;", "c;")) != without_lines(text)
-    assert without_lines("int a = __builtin_LINE();\n") == ""
+    assert text_without_lines(text) == text_without_lines(moved) == "int a;\nint b;\n"
+    assert text_without_lines(text.replace("a;", "c;")) != text_without_lines(text)
+    assert text_without_lines("int a = __builtin_LINE();\n") == ""
 
 
 def test_lines_of_a_raw_string_are_its_own() -> None:
     text = 'auto a = R"(\n\n# 1 "a.cu"\n)";\n'
     fewer = text.replace("\n\n", "\n", 1), text.replace("# 1", "# 2")
-    assert len({without_lines(text), *map(without_lines, fewer)}) == 3
+    assert len({text_without_lines(text), *map(text_without_lines, fewer)}) == 3
