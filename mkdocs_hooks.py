@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cutune.cli.options import parser
-from cutune.cli.usage.parser import help_of, name_of
+from cutune.cli.parser import help_of, name_of
 
 ROOT = Path(__file__).parent
 

@@ -13,7 +13,7 @@ MANUAL = Path("build") / "cutune.1"
 sys.path.insert(0, str(ROOT))
 
 from cutune.cli.options import parser  # noqa: E402 (needs no package that cutune needs)
-from cutune.cli.usage.parser import manual_page  # noqa: E402
+from cutune.cli.parser import manual_page  # noqa: E402
 
 
 class Cutune(Distribution):

@@ -3,16 +3,38 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import shorten
 
 from cutune.cli.main import Options, sizes_to_show
 from cutune.cli.options import parser
+from cutune.cli.parser import (
+    PAGES,
+    QUICK_START,
+    WIDTH,
+    Parser,
+    completion,
+    help_of,
+    manual_page,
+    name_of,
+    text_on,
+    title_of,
+    topics,
+)
+from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, columns_of, wrapped
 from cutune.core.temporary import temporary_folder
 from cutune.search.tunables.verb_options import NEIGHBOURS
+
+#: Lines of each kind that are shown.
+MOST_SHOWN = 8
+_Found = Iterator[tuple[str, str]]
+_Count = Callable[[str], int]
+#: The page of what is found as messages.
+_OF_MESSAGES = "diagnostics"
 
 
 def select_verb(options: Options) -> int:
@@ -39,8 +61,7 @@ def select_verb(options: Options) -> int:
 
 
 def _select_measured(options: Options, sizes: Mapping[str, int], every: int | None) -> int:
-    from cutune.core.codes import Code
-    from cutune.core.diagnostics import CutuneError, known_names
+    from cutune.core.diagnostics import known_names
     from cutune.search.tunables.choices import read_blocks
 
     _, choices = read_blocks(options.place, [options.profile], options.file)
@@ -153,8 +174,6 @@ def run_verb(options: Options) -> int:
 
 def help_verb(options: Options) -> int:
     """A page, the manual page, or what a shell completes by."""
-    from cutune.cli.usage.parser import WIDTH, completion, manual_page, text_on, title_of, topics
-
     whole = parser()
     if options.man:
         print(manual_page(whole), end="")
@@ -172,8 +191,6 @@ def help_verb(options: Options) -> int:
         from rich.console import Console
         from rich.markdown import Markdown
 
-        from cutune.cli.usage.search_help import found_for
-
         topic = " ".join(options.topic)
         verb, console = whole.verbs().get(topic.lower()), Console()
         try:
@@ -186,3 +203,63 @@ def help_verb(options: Options) -> int:
             return 0
         console.print(Markdown(text)) if console.is_terminal else print(text)
     return 0
+
+
+def found_for(words: Sequence[str], whole: Parser) -> list[str]:
+    """Lines for whatever holds all words; none where nothing does.
+
+    A word stands for those that begin with it. What is found is given with what shows the words.
+    """
+    patterns = [re.compile(rf"(?<![a-z]){re.escape(word.lower())}") for word in words]
+
+    def count(text: str) -> int:
+        return min(len(pattern.findall(text.lower())) for pattern in patterns)
+
+    kinds = {
+        "verbs, and their options": [*_options(count, whole)],
+        "pages": _pages(count),
+        "messages": [*_codes(count)],
+    }
+    return [line for kind, rows in kinds.items() if rows for line in _lines(kind, rows)]
+
+
+def _lines(kind: str, rows: Sequence[tuple[str, str]]) -> Iterator[str]:
+    more = len(rows) - MOST_SHOWN
+    yield f"{kind}, {MOST_SHOWN} of {len(rows)}:" if more > 0 else f"{kind}:"
+    shown = rows[:MOST_SHOWN]
+    width = max(len(name) for name, _ in shown)
+    for name, text in shown:
+        room = WIDTH - width - 4
+        yield f"  {name:{width}}  {shorten(text, room, placeholder=' …')}"
+
+
+def _options(count: _Count, whole: Parser) -> _Found:
+    for verb, its in whole.verbs().items():
+        if count(f"{verb} {its.description}"):
+            yield f"cutune {verb}", str(its.description).partition("\n\n")[2]
+    # Verbs share most of their options: each is named once.
+    named: dict[tuple[str, str], str] = {}
+    for verb, its in whole.verbs().items():
+        for action in its.actions:
+            if count(f"{name_of(action)} {help_of(action)}"):
+                named.setdefault((name_of(action), help_of(action)), verb)
+    yield from ((f"cutune {verb} {name}", text) for (name, text), verb in named.items())
+
+
+def _pages(count: _Count) -> list[tuple[str, str]]:
+    """Pages whose titles hold the words first, then those for users; by how often they do."""
+    found = []
+    for topic, page in topics().items():
+        title = title_of(page)
+        often = count(page.read_text(encoding="utf-8"))
+        if often and topic != _OF_MESSAGES:
+            is_behind = page.parent == PAGES and topic != QUICK_START
+            rank = -count(f"{topic} {title}"), is_behind, -often
+            found.append((rank, f"cutune help {topic}", title))
+    return [(line, title) for _, line, title in sorted(found)]
+
+
+def _codes(count: _Count) -> _Found:
+    said = [code for code in Code if count(code.template)]
+    meant = [code for code in Code if code not in said and count(code.meaning)]
+    return ((code.number, code.template) for code in [*said, *meant])

@@ -8,8 +8,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cutune.cli.command_line import Input, inputs_of
 from cutune.cli.main import Options, varied_values
-from cutune.cli.usage.command_line import Input, inputs_of
 from cutune.core.diagnostics import CutuneError
 from cutune.core.progress import ANALYZING
 

@@ -16,9 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from cutune.cli.command_line import arranged
 from cutune.cli.options import WORKSPACE, parser
-from cutune.cli.usage.command_line import arranged
-from cutune.cli.usage.parser import VERBS
+from cutune.cli.parser import VERBS
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, ToldAlready, tell
 from cutune.core.processes import CompilerKilled

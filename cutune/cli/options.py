@@ -12,8 +12,8 @@ from importlib import import_module
 from typing import Any
 
 from cutune import __version__
-from cutune.cli.usage.command_line import NVCC_FLAG
-from cutune.cli.usage.parser import SHELLS, VERBS, Parser
+from cutune.cli.command_line import NVCC_FLAG
+from cutune.cli.parser import SHELLS, VERBS, Parser
 from cutune.core.options import add_list, add_option, add_status
 from cutune.search.tunables.verb_options import NEIGHBOURS, add_host_options, add_table_options
 

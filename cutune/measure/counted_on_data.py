@@ -18,8 +18,8 @@ from cutune.emulator.launch_log import LaunchRecord
 from cutune.measure import candidate_trials
 from cutune.measure.emulated_runs import RECORDED_LAUNCHES, CountedRun, Experiment, Sweep
 from cutune.measure.program_runs import Cost, RecordedRun, larger_run, try_smaller, try_two
-from cutune.measure.replay.logged import logged_measurement
 from cutune.measure.replay.plan import count_block
+from cutune.measure.replay.replay import logged_measurement
 from cutune.measure.replay.replayed_kernel import Sizes, recorded_sizes, smaller_and_largest
 from cutune.measure.replay.subjects import Subject
 from cutune.model.measurement.measurement import Measurement, Purpose

@@ -63,8 +63,7 @@ from cutune.measure.trial_launches import (
 )
 from cutune.measure.trial_numbers import with_other_numbers
 from cutune.measure.trial_outcomes import Outcomes
-from cutune.measure.trial_parameters import LaunchParameters, Numbers
-from cutune.measure.trial_sizes import Domain, Sizes, SizesTried, numbers_of
+from cutune.measure.trial_parameters import Domain, LaunchParameters, Numbers, SizesTried, covered
 from cutune.proof.variants import repeat
 from cutune.ptx.named_numbers import literals, tested_numbers, widest
 from cutune.ptx.tried_sizes import TriedSizes, asked_size, untried
@@ -268,7 +267,7 @@ class _Trial:
     def _functions(self, entry: str) -> list[Function]:
         return [self.module.functions[name] for name in functions_reached(self.module, entry)]
 
-    def _untried(self, copy: KernelVariant, assigned: Sequence[Sizes]) -> str:
+    def _untried(self, copy: KernelVariant, assigned: Sequence[Mapping[str, int]]) -> str:
         """What a kernel or its copy may do otherwise beyond the sizes that were tried."""
         tile = copy.tile
         assert tile is not None, "the copy of a tile"
@@ -281,7 +280,7 @@ class _Trial:
         tried = self._tried_sizes(tile, assigned)
         return self._untried_of(own, tried) or self._untried_of(other, tried)
 
-    def _tried_sizes(self, tile: Tile, assigned: Sequence[Sizes]) -> TriedSizes:
+    def _tried_sizes(self, tile: Tile, assigned: Sequence[Mapping[str, int]]) -> TriedSizes:
         most = {
             index: max(sizes[self.kernel.parameters[index].name] for sizes in assigned)
             for index in self._given.places_of_integers
@@ -332,7 +331,7 @@ class _Trial:
         """Sizes, and data, near the numbers that the kernel and its copies name."""
         each = (one for entry in self.entries.values() for one in self._functions(entry))
         near, words = near_numbers(*literals(each))
-        most = _FARTHEST * max(numbers_of(self.tiles), default=8)
+        most = _FARTHEST * max(covered(self.tiles), default=8)
         sizes = sorted(one for one in near if 0 <= one <= most)
         return sizes[:: max(1, len(sizes) // _NAMED)], words
 
@@ -475,7 +474,9 @@ class _Trial:
     def _known(self) -> dict[tuple[object, ...], list[TriedLaunch]]:
         return {}
 
-    def _counted(self, tile: Tile, sizes: Sizes, numbers: Numbers) -> TriedLaunch | None:
+    def _counted(
+        self, tile: Tile, sizes: Mapping[str, int], numbers: Numbers
+    ) -> TriedLaunch | None:
         """The program's launch at these sizes; None where there is none, it fails or takes long."""
         key = tile.own(), tuple(sizes.items()), numbers
         if key not in self.counted:

@@ -16,8 +16,7 @@ from math import prod
 from cutune.emulator.assemble import assemble
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import LoadedModule
-from cutune.measure.replay.logged import logged_measurement
-from cutune.measure.replay.replay import Replayer, compiled_kernel
+from cutune.measure.replay.replay import Replayer, compiled_kernel, logged_measurement
 from cutune.model.fit.count_functions import CountFunctions, count_functions
 from cutune.model.fit.fit import model_of
 from cutune.model.fit.fitted_model import FittedModel

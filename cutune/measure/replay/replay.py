@@ -7,6 +7,8 @@ which loads give 0 and stores vanish) and only the blocks of interest need to ru
 Integers among the arguments of a launch are replaced. Positions number the arguments, then the
 members of those that are structures.
 
+The log of a run has the counters of launches that were counted where they ran.
+
 The least that a thread does needs no function of the sizes: whatever they are, a thread that
 accesses memory went a way from the entry to an access, and on to an end.
 """
@@ -24,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from cutune.core.diagnostics import CutuneError
-from cutune.emulator.launch_log import LaunchRecord
+from cutune.emulator.launch_log import LaunchRecord, Pointer
 from cutune.emulator.launch_log import site_counters as counters_of_machine
 from cutune.emulator.machine import LaunchCounters, LoadedModule
 from cutune.emulator.module_metadata import KernelCode
@@ -33,6 +35,7 @@ from cutune.measure.replay.plan import Replay
 from cutune.model.fit.count_functions import is_looped
 from cutune.model.measurement.measurement import (
     REPLAYED,
+    RUN,
     CodeBlock,
     CompiledKernel,
     LeastWork,
@@ -385,3 +388,60 @@ def spread_blocks(grid: Block, warps: int) -> list[int]:
     count = min(total, max(16, SPREAD_WARPS // warps))
     golden = 0.6180339887498949
     return sorted({int((index * golden + golden / 2) % 1.0 * total) for index in range(count)})
+
+
+def logged_measurement(
+    kernel: MeasuredKernel,
+    code: KernelCode,
+    record: LaunchRecord,
+    purpose: str,
+    sizes: tuple[tuple[str, int], ...],
+) -> Measurement:
+    """The counters of a launch, as the log has them."""
+    in_blocks = {logged.block: logged for logged in record.blocks}
+    counters = [in_blocks.get(place) for place in code.block_indices]
+    return Measurement(
+        entry=kernel.entry,
+        code=kernel.code,
+        purpose=purpose,
+        source=RUN,
+        sizes=sizes,
+        grid=record.grid,
+        block=record.block,
+        executed_blocks=record.executed_blocks or 0,
+        working_threads=record.working_threads,
+        lanes=tuple(logged.lanes if logged else 0 for logged in counters),
+        executions=tuple(logged.executions if logged else 0 for logged in counters),
+        sites=_sites(kernel, code, record),
+        setting=kernel.setting,
+    )
+
+
+def _sites(
+    kernel: MeasuredKernel, code: KernelCode, record: LaunchRecord
+) -> tuple[SiteCounters, ...]:
+    logged = {site["site"]: site for site in record.sites}
+    places = [code.site_indices[memory.site] for memory in kernel.memory]
+    return tuple(
+        site_counters(logged[place], *_array_of(logged[place], record.pointers))
+        if place in logged
+        else NOT_EXECUTED
+        for place in places
+    )
+
+
+def _array_of(logged: Mapping[str, int], pointers: Sequence[Pointer]) -> tuple[int, int]:
+    """The pointer argument that an instruction accessed memory through, or -1, and its address.
+
+    Of pointers into the same allocation it is the last one before the lowest address accessed.
+    """
+    inside = [
+        (pointer.base + pointer.delta, index)
+        for index, pointer in enumerate(pointers)
+        if pointer.base <= logged["lowest"] < pointer.base + pointer.size
+    ]
+    if not inside:
+        return -1, 0
+    before = [place for place in inside if place[0] <= logged["lowest"]]
+    start, index = max(before, default=min(inside))
+    return index, start

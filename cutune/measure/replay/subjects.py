@@ -17,8 +17,7 @@ from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import LoadedModule
 from cutune.emulator.module_metadata import AssembledModule, KernelCode
 from cutune.measure.replay import replay
-from cutune.measure.replay.description import LaunchedCode, described
-from cutune.measure.replay.launched_sites import launched_sites
+from cutune.measure.replay.description import LaunchedCode, described, launched_sites
 from cutune.model.emit.selected_programs import decisive
 from cutune.model.measurement.measurement import BoundedCopy, MeasuredKernel, Origin
 from cutune.model.performance.constants import SPILLED_SHARE

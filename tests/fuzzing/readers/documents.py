@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from cutune.cli.command_line import inputs_of
 from cutune.cli.page.gather import compiled_sources
-from cutune.cli.usage.command_line import inputs_of
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import Workspace, read_lines
 from cutune.lab.interchange.convert import FORMATS, ReadingOptions, read_results

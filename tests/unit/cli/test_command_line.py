@@ -9,7 +9,7 @@ import pytest
 
 from cutune.cli.main import main, parse
 from cutune.cli.options import parser
-from cutune.cli.usage.parser import VERBS, WIDTH, Verb
+from cutune.cli.parser import VERBS, WIDTH, Verb
 from cutune.core.diagnostics import CutuneError, known_names
 from cutune.measure.program_runs import plan_runs
 

@@ -13,7 +13,7 @@ import pytest
 
 from cutune.cli.main import main
 from cutune.cli.options import parser
-from cutune.cli.usage.parser import PAGES, SHELLS, completion, manual_page, text_on, topics
+from cutune.cli.parser import PAGES, SHELLS, completion, manual_page, text_on, topics
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 

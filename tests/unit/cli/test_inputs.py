@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.cli.usage.command_line import Input, inputs_of
+from cutune.cli.command_line import Input, inputs_of
 from cutune.core.diagnostics import CutuneError
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from cutune.cli.main import parse
 from cutune.cli.options import parser
-from cutune.cli.usage.parser import STATUSES
+from cutune.cli.parser import STATUSES
 from cutune.emulator.lower.dispatch import _LOWERINGS
 from cutune.emulator.lower.opcodes import handlers
 from cutune.ptx.types import HINTS

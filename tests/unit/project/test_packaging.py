@@ -45,7 +45,7 @@ def test_the_manual_page_needs_no_package() -> None:
     """The build of a wheel makes it where none is installed."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); from cutune.cli.options import parser; "
-        "from cutune.cli.usage.parser import manual_page; print(manual_page(parser())[:3])"
+        "from cutune.cli.parser import manual_page; print(manual_page(parser())[:3])"
     )
     command = [sys.executable, "-I", "-S", "-c", code, str(ROOT)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -11,7 +11,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.source import Source
 from cutune.emulator.launch_log import LaunchRecord
-from cutune.measure.replay.launched_sites import launched_sites
+from cutune.measure.replay.description import launched_sites
 from cutune.proof.analysis.host_calls import HostLaunch, mark_launches, read_launches
 from cutune.proof.analysis.launched_entries import (
     with_launched_entries,

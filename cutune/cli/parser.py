@@ -88,10 +88,10 @@ models and GPUs
         list the GPUs that can be modelled, show one, or calibrate one
         cutune device h200
 other tuners
-    convert: cutune.lab.interchange.convert cutune.lab.verbs.options
+    convert: cutune.lab.interchange.convert cutune.lab.options
         results of a search, from one tuner's format to another's
         cutune convert .cutune/trials.jsonl results.csv
-    bat: cutune.lab.verbs.bat cutune.lab.verbs.options
+    bat: cutune.lab.bat cutune.lab.options
         compare tuners on benchmarks, as the suite BAT does
         cutune bat -b sort -a kernel_tuner --replay sort.csv
 this tool
@@ -201,7 +201,7 @@ def help_of(action: argparse.Action) -> str:
     return (action.help or "") % {**vars(action), "prog": "cutune"}
 
 
-PAGES = Path(__file__).parents[2] / "docs"
+PAGES = Path(__file__).parents[1] / "docs"
 #: Folders with pages that have topics: the guide's first, what is behind it last.
 _FOLDERS = ("guide", "verbs", "")
 QUICK_START = "quick-start"

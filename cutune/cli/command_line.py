@@ -24,7 +24,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import NoReturn
 
-from cutune.cli.usage.parser import Parser
+from cutune.cli.parser import Parser
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, known_names, meant
 from cutune.core.reading import read_file

@@ -1,1 +1,0 @@
-"""Words behind `cutune`: how they are read, and the help that explains them."""

@@ -1,1 +1,0 @@
-"""`convert`, `bat`: results of other tuners, and these tuners."""
