@@ -96,7 +96,7 @@ def tuned_targets(programs: Sequence[Program], output: str | None) -> list[Targe
 
     if len(programs) == 1 or output is None:
         return [Target.of(program, output, "tuned") for program in programs]
-    return [Target.complete(program, Path(output), "tuned") for program in programs]
+    return [Target.complete(program, Path(output)) for program in programs]
 
 
 def make_folder_of(targets: Sequence[Target]) -> None:

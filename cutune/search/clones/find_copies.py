@@ -84,7 +84,6 @@ class BySizeVerdict:
     """Whether a parameter may be chosen by sizes at calls of `outer`; else a note why not."""
 
     outer: str
-    sizes: tuple[str, ...] = ()
     note: Diagnostic | None = None
 
 
@@ -101,13 +100,13 @@ def by_size_verdict(
     """May a constant be chosen by size, in copies of what depends on it?"""
     try:
         found, _ = found_copies(compiler, program, [constant], {}, None)
-        return BySizeVerdict(found.of(found.outer).name, constant.data)
+        return BySizeVerdict(found.of(found.outer).name)
     except NotBySize as error:
         problem = error
     except CutuneError as error:
         reason = error.diagnostic.message.splitlines()[0]
         problem = NotBySize(f"it is not known what depends on it: {reason}", "let nvcc read it")
-    return BySizeVerdict("", (), note_of(constant, problem))
+    return BySizeVerdict("", note_of(constant, problem))
 
 
 def note_of(constant: TunableConstant, problem: NotBySize) -> Diagnostic:

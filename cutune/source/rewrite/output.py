@@ -56,13 +56,13 @@ class Target:
         return Target(folder / beside.path.name, beside.is_folder)
 
     @staticmethod
-    def complete(program: Program, folder: Path, word: str) -> Target:
-        """Like `within`; a folder with the headers too, if some lie beside the source."""
+    def complete(program: Program, folder: Path) -> Target:
+        """Where a tuned program goes in a folder, with its headers if some lie beside it."""
         beside = os.path.dirname(os.path.abspath(program.source.path))
         paths = (Path(os.path.abspath(header.path)) for header in program.headers)
         if any(path.is_relative_to(beside) for path in paths):
-            return Target(folder / f"{Path(program.source.path).stem}.{word}", True)
-        return Target.within(program, folder, word)
+            return Target(folder / f"{Path(program.source.path).stem}.tuned", True)
+        return Target.within(program, folder, "tuned")
 
     def write(self, unit: TranslationUnit) -> Path:
         """Write a program as its passes left it; the path of its source.

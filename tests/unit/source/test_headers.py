@@ -177,7 +177,7 @@ def test_a_header_beside_the_source_goes_with_it(tmp_path: Path) -> None:
     out = tmp_path / "out"
     for place, is_tree in ((tmp_path / "sizes.h", True), (tmp_path.parent / "sizes.h", False)):
         own = analyze(UnitTexts.read(parse(source), None, (Source(str(place), "#define N 4\n"),)))
-        assert Target.complete(own, out, "tuned").is_folder is is_tree
+        assert Target.complete(own, out).is_folder is is_tree
 
 
 def test_originals_are_never_replaced(project: Path) -> None:

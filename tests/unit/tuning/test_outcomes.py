@@ -165,7 +165,7 @@ def test_sources_that_are_compiled_alike_are_named_together(
 
 def test_several_programs_are_shown_as_one(capsys: pytest.CaptureFixture[str]) -> None:
     def part(name: str) -> Shown:
-        launch = LaunchRow("a.cu", 1, name, TuningOutcome.REFUSED, "", None, is_helped=True)
+        launch = LaunchRow("a.cu", 1, name, TuningOutcome.REFUSED, "", None)
         row, asked = ChoiceRow(name, "1", "32", "64", 1.5, "-"), "cutune inspect --suggest a.cu"
         return Shown("GPU", [row], [], [launch], [], helping=[asked])
 
