@@ -390,13 +390,8 @@ def _named_script(options: Options) -> str:
     return shlex.quote(named if named != options.run else f"python3 {SCRIPT}{places}")
 
 
-def _tune_script(options: Options) -> int:
-    from cutune.cli.report.choices import tuning_shown
-    from cutune.cli.report.tuned import Shown
-    from cutune.measure.program_runs import SCRIPT, RunPlan
-    from cutune.tuning.inputs import Request
-    from cutune.tuning.script_session import folder_of
-    from cutune.tuning.scripts import tune_script
+def _check_script(options: Options) -> None:
+    from cutune.measure.program_runs import SCRIPT
 
     if len(options.files) > 1:
         options.wrong("a script is tuned alone")
@@ -405,6 +400,17 @@ def _tune_script(options: Options) -> int:
     if options.toolchain.flags:
         # What is proven has to be what the script compiles.
         options.wrong("options of nvcc are those that the script itself gives to its package")
+
+
+def _tune_script(options: Options) -> int:
+    from cutune.cli.report.choices import tuning_shown
+    from cutune.cli.report.tuned import Shown
+    from cutune.measure.program_runs import RunPlan
+    from cutune.tuning.inputs import Request
+    from cutune.tuning.script_session import folder_of
+    from cutune.tuning.scripts import tune_script
+
+    _check_script(options)
     (script,) = options.files
     read_file(script)
     plan = RunPlan(

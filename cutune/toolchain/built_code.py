@@ -201,12 +201,7 @@ def built(
             steps, variables = _steps(said, str(output), code)
             environment = {**os.environ, **variables, "TMPDIR": str(run_folder())}
             for step in steps:
-                # By such an option a program keeps its source's name with its PTX.
-                named = [
-                    word.replace(stand_in, str(source)) if word.startswith("--ident=") else word
-                    for word in step
-                ]
-                told = run(dry_run.with_source(named, stand_in, str(source)), environment)
+                told = run(_of_source(step, stand_in, str(source)), environment)
                 if is_silent and told:
                     return False
                 if "-E" in step:
@@ -214,6 +209,13 @@ def built(
     except FrontEndFailed:
         return False
     return True
+
+
+def _of_source(step: Words, stand_in: str, source: str) -> list[str]:
+    """A step of a stand-in as one of the source itself."""
+    # By such an option a program keeps its source's name with its PTX.
+    named = (w.replace(stand_in, source) if w.startswith("--ident=") else w for w in step)
+    return dry_run.with_source([*named], stand_in, source)
 
 
 def _steps(said: str, output: str, code: BuiltCode) -> tuple[list[tuple[str, ...]], dict[str, str]]:

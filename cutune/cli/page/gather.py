@@ -37,6 +37,7 @@ from cutune.model.measurement.measurement import by_entry
 from cutune.model.measurement.sweep import SweptLaunch, read_sweep, swept_on
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.analysis.kernels_of_other_sources import linked
+from cutune.proof.analysis.read_source import ReadSource
 from cutune.source.program import Program
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.toolchain import Toolchain
@@ -172,15 +173,23 @@ def _models(workspace: Workspace) -> list[FittedModel]:
 def _together(
     analyzer: Analyzer, compiled: CompiledTogether, known: Sequence[FittedModel]
 ) -> list[ReportSource]:
-    own, read, unread = analyzer.with_flags(compiled.flags), [], []
+    own, read, unread = (
+        analyzer.with_flags(compiled.flags),
+        list[ReadSource](),
+        list[ReportSource](),
+    )
+
+    def read_or_note(source: str, path: str) -> None:
+        try:
+            read.append(own.read(source))
+        except CutuneError as error:
+            unread.append(_unread(path, known, error))
+
     try:
         with chdir(compiled.folder):
             with during(analyzer.reporter.progress, ANALYZING):
                 for source, path in zip(compiled.sources, compiled.paths, strict=True):
-                    try:
-                        read.append(own.read(source))
-                    except CutuneError as error:
-                        unread.append(_unread(path, known, error))
+                    read_or_note(source, path)
                 programs = linked(read)
             own.reported(programs)
             return [*(subject_of(program, known) for program in programs), *unread]

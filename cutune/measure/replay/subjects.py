@@ -87,16 +87,10 @@ def subjects(
             loaded[record.module] = (assembled, LoadedModule(assembled), {})
         assembled, module, made = loaded[record.module]
         code = assembled.kernels[record.kernel]
-        if unseen := replay.unseen_member(kernel, records, code):
-            place = kernel.source, kernel.span
-            warn(Diagnostic.at(Code.UNSEEN_MEMBER, *place, kernel=kernel.name, name=unseen))
-            continue
         # Launches that were only recorded have no data.
         has_data = record.is_executed or may_execute
-        if not code.oblivious:
-            warn(_on_data(kernel, code, has_data))
-            if not (code.obliviousness.countable and has_data):
-                continue
+        if not _is_countable(kernel, records, code, has_data, warn):
+            continue
         origin = Origin.of(program.source, program.deciding_files)
         content = sha256(assembled.image).hexdigest()[:16]
         for variant, one in ((None, record), *_variants(program, sites[0], record, assembled)):
@@ -110,6 +104,19 @@ def subjects(
                 measured = replay.replayable(measured, one, its_code)
             measurable.append(Subject(module, its_code, one, measured, made, numbers))
     return measurable
+
+
+def _is_countable(
+    kernel: Kernel, records: Sequence[LaunchRecord], code: KernelCode, has_data: bool, warn: Warn
+) -> bool:
+    if unseen := replay.unseen_member(kernel, records, code):
+        place = kernel.source, kernel.span
+        warn(Diagnostic.at(Code.UNSEEN_MEMBER, *place, kernel=kernel.name, name=unseen))
+        return False
+    if code.oblivious:
+        return True
+    warn(_on_data(kernel, code, has_data))
+    return code.obliviousness.countable and has_data
 
 
 def _on_data(kernel: Kernel, code: KernelCode, has_data: bool) -> Diagnostic:

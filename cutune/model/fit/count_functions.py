@@ -133,6 +133,23 @@ def count_points(
     return [at(index) for index in chosen]
 
 
+def _groups(
+    kernel: MeasuredKernel, measured: Measurements
+) -> tuple[list[tuple[int, ...]], list[int]]:
+    """The lanes of memory instructions, each count once; per instruction which of them, or -1."""
+    groups: list[tuple[int, ...]] = []
+    group_of = []
+    for index in range(len(kernel.memory)):
+        lanes = tuple(m.sites[index].lanes for m in measured)
+        if not any(lanes):
+            group_of.append(-1)
+            continue
+        if lanes not in groups:
+            groups.append(lanes)
+        group_of.append(groups.index(lanes))
+    return groups, group_of
+
+
 def count_functions(
     kernel: MeasuredKernel, measured: Measurements, fitter: Fitter | None = None
 ) -> CountFunctions:
@@ -146,16 +163,7 @@ def count_functions(
     def fitted(values: Iterable[int], is_once: bool = False) -> RationalFunction:
         return fitted_once(tuple(values), is_once)
 
-    groups: list[tuple[int, ...]] = []
-    group_of = []
-    for index in range(len(kernel.memory)):
-        lanes = tuple(m.sites[index].lanes for m in measured)
-        if not any(lanes):
-            group_of.append(-1)
-            continue
-        if lanes not in groups:
-            groups.append(lanes)
-        group_of.append(groups.index(lanes))
+    groups, group_of = _groups(kernel, measured)
     repeating = {group_of[i] for i in range(len(kernel.memory)) if is_in_loop(kernel, i)}
     accesses = [max(lanes) * group_of.count(index) for index, lanes in enumerate(groups)]
     columns = zip(*(code_totals(kernel, m).values() for m in measured), strict=True)

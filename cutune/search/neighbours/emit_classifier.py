@@ -57,10 +57,14 @@ def _emit_model(emit: Emitter, model: ChoiceModel) -> None:
                 is_last = choice is model.choices[-1]
                 test = f"if ({' && '.join(given_tests(model, choice))})"
                 with nullcontext() if is_last else emit.braces(test):
-                    if choice.limits is None:
-                        _emit_neighbours(emit, choice, names, index)
-                    else:
-                        _emit_intervals(emit, choice, choice.limits, names[0], index)
+                    _emit_rule(emit, choice, names, index)
+
+
+def _emit_rule(emit: Emitter, choice: FittedClassifier, names: Sequence[str], index: int) -> None:
+    if choice.limits is None:
+        _emit_neighbours(emit, choice, names, index)
+    else:
+        _emit_intervals(emit, choice, choice.limits, names[0], index)
 
 
 def _unused(model: ChoiceModel, names: Sequence[str], index: int) -> Iterator[str]:

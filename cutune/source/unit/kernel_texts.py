@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from cutune.core.source import Edit, Source
-from cutune.source.syntax.directives import closing, renumbers
+from cutune.source.syntax.directives import Macro, closing, renumbers
 from cutune.source.syntax.parse import SourceFunction, Syntax, parse
 from cutune.source.syntax.reach import Reach
 from cutune.source.syntax.tokens import Token, word_set
@@ -120,13 +120,7 @@ class PointerNumbers:
             if token.kind != "IDENTIFIER" or token.text in within:
                 continue
             for macro in self._macros.definitions.get(token.text, ()):
-                inner = names.copied()
-                arguments = list(split_commas(reader.arguments(index)))
-                for name, argument in zip(macro.parameters or (), arguments, strict=False):
-                    if _Reader(argument, names).has_pointer(0, len(argument)):
-                        inner.pointers.add(name)
-                        if names.own & {token.text for token in argument}:
-                            inner.own.add(name)
+                inner = names.of_parameters(macro, list(split_commas(reader.arguments(index))))
                 if (found := self._made([*macro.body], inner, (*within, token.text))) is not None:
                     return found
         return None
@@ -147,6 +141,16 @@ class _Names:
 
     def copied(self) -> _Names:
         return _Names(*({*names} for names in vars(self).values()))
+
+    def of_parameters(self, macro: Macro, arguments: Sequence[Sequence[Token]]) -> _Names:
+        """These, and parameters of a macro whose arguments are such."""
+        inner = self.copied()
+        for name, argument in zip(macro.parameters or (), arguments, strict=False):
+            if _Reader(argument, self).has_pointer(0, len(argument)):
+                inner.pointers.add(name)
+                if self.own & {token.text for token in argument}:
+                    inner.own.add(name)
+        return inner
 
     def declare(self, tokens: Sequence[Token]) -> None:
         texts = [token.text for token in tokens]
