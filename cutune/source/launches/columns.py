@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice, takewhile
+from itertools import islice, takewhile
 
 from cutune.source.syntax.directives import behind_template
 from cutune.source.syntax.parse import Launch, Syntax
@@ -49,23 +49,18 @@ class LaunchColumns:
     @cached_property
     def objects(self) -> frozenset[str]:
         """What has such a type, or returns it: something may be converted to it."""
-        syntaxes = [part.syntax for part in self.unit.parts]
-        found = (self._objects(one, range(len(one.tokens)), "(") for one in syntaxes)
-        return frozenset(chain(*found))
+        return frozenset(
+            name
+            for syntax in (part.syntax for part in self.unit.parts)
+            for index in self._mentioned(syntax, range(len(syntax.tokens)))
+            if not _stands_in("(", syntax, index)  # no parameter of a function
+            for name in _objects_of(syntax, index)
+        )
 
-    def _objects(self, syntax: Syntax, where: range, without: str = "") -> Iterator[str]:
-        """Names that are declared there with such a class.
-
-        `without`: brackets of functions whose own names are left out.
-        """
-        for index in where:
-            token, opener = syntax.tokens[index], syntax.innermost(index)
-            if token.kind != "IDENTIFIER" or token.text not in self.names:
-                continue
-            bracket = syntax.tokens[opener].text if opener >= 0 else ""
-            if bracket != without or syntax.functions_around(index):
-                ends = _PARAMETER_ENDS if bracket == "(" else _TYPE_ENDS
-                yield from _identifiers(_until(syntax.tokens, index + 1, ends))
+    def _mentioned(self, syntax: Syntax, where: range) -> Iterator[int]:
+        """Where there is one of the names."""
+        tokens = syntax.tokens
+        return (i for i in where if tokens[i].kind == "IDENTIFIER" and tokens[i].text in self.names)
 
     def seen(self, syntax: Syntax, launch: Launch, types: Sequence[str]) -> str | None:
         """Name what may see a column that this launch moves. `types`: of the kernel's parameters.
@@ -78,14 +73,32 @@ class LaunchColumns:
         moved = [token.text for token in _moved(syntax, launch)]
         known = self.names | self.objects
         for where in _heads(syntax, launch.callee[0]):
-            known |= {*self._objects(syntax, where)}
+            for index in self._mentioned(syntax, where):
+                if not _stands_in("", syntax, index):
+                    known |= {*_objects_of(syntax, index)}
             if "return" in moved:  # what is converted to the type of the result
                 moved += (syntax.tokens[index].text for index in where)
         word = next((word for word in (*moved, *converted) if word in known), None)
         return "operator" if word == _OPERATOR else word
 
 
+def _stands_in(bracket: str, syntax: Syntax, index: int) -> bool:
+    """Does a token outside of functions stand in such a bracket, or, without one, in none?"""
+    opener = syntax.innermost(index)
+    around = syntax.tokens[opener].text if opener >= 0 else ""
+    return around == bracket and not syntax.functions_around(index)
+
+
+def _objects_of(syntax: Syntax, index: int) -> Iterator[str]:
+    """Names that are declared with the class that a token names."""
+    opener = syntax.innermost(index)
+    is_parameter = opener >= 0 and syntax.tokens[opener].text == "("
+    ends = _PARAMETER_ENDS if is_parameter else _TYPE_ENDS
+    return _identifiers(_until(syntax.tokens, index + 1, ends))
+
+
 def _declared_with(syntax: Syntax, names: set[str]) -> Iterator[str]:
+    """Names of types, functions and classes in whose declarations there is one of these."""
     tokens = syntax.tokens
     for index, token in enumerate(tokens):
         if token.text not in names:
