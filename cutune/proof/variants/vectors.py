@@ -90,8 +90,9 @@ _PARTS: Mapping[tuple[str, tuple[str, ...], tuple[str, ...]], str] = {
     },
 }
 _FIRST = "cutune_first"
-#: A guard bound that is exact in 64 bits while its parameters are numbers of 31 bits.
-_PLAIN_BOUND = re.compile(r"[\w\s+\-*/()]+")
+#: Guard bounds of which no part is larger than all of it, or that are a little less than a
+#: parameter: where parameters and bound are numbers of 31 bits, nothing overflows in any type.
+_PLAIN_BOUND = re.compile(r"[\w\s+*()]+|\w+ - \d{1,5}")
 _MOST_NAMES = 2
 _READ = re.compile(
     r"//\s*begin inline asm\s*\n\s*mov\.u32\s+(%\w+),\s*(%envreg[03]);\s*\n\s*//\s*end inline asm"
@@ -110,7 +111,7 @@ def vectors(text: KernelText, proofs: Sequence[EntryProof]) -> Iterator[KernelVa
     narrowest = min((proof.narrowest for proof in proofs), default=0)
     if narrowest not in _IDS:
         raise Illegal(Code.VARIANT_USELESS, "its accesses are as wide as they may be")
-    bounds = [one for axis in guarded(kernel) if (one := _bound(kernel, axis)) is not None]
+    bounds = [one for axis in guarded(kernel) if (one := guard_bound(kernel, axis)) is not None]
     if not bounds or bounds[0].axis != 0:
         raise Illegal(Code.VARIANT_USELESS, "its guard bound is no number that a thread can test")
     base = restriction_if_legal(text, proofs)
@@ -177,21 +178,21 @@ def joins_accesses(module: Module, base: str, entry: str) -> bool:
 
 
 @dataclass(frozen=True)
-class _Bound:
+class GuardBound:
     """The guard bound of a dimension, as a thread can test it: exact in 64 bits."""
 
     axis: int
     text: str
 
     def reached_by(self, last: str) -> str:
-        """C text: is this id of 32 bits below the bound, which is made of plain integers?"""
+        """Return C text: is this id of 32 bits below the bound, which is made of plain integers?"""
         exact = {name: f"(long long)({name})" for name in names_in(self.text)}
         value = f"({renamed(self.text, exact)})"
         plain = (f"{one} >= 0 && {one} <= 2147483647" for one in {**exact, "": value}.values())
         return " && ".join((*plain, f"(long long)({last}) < {value}"))
 
     def assumed_of(self, one: str, rows: Mapping[str, str]) -> str:
-        """C text that an id of 32 bits is below the bound, however the body compares it."""
+        """Return C text that an id of 32 bits is below the bound, however the body compares it."""
         bound = f"({renamed(self.text, rows)})"
         compared = f"decltype({bound} + 0)"
         return "".join(
@@ -200,8 +201,8 @@ class _Bound:
         )
 
 
-def _bound(kernel: Kernel, axis: int) -> _Bound | None:
-    """The guard bound of a dimension; None where a thread cannot test it."""
+def guard_bound(kernel: Kernel, axis: int) -> GuardBound | None:
+    """Return the guard bound of a dimension; None where a thread cannot test it."""
     text = kernel.dimensions[axis].guard
     names = names_in(text or "")
     is_plain = (
@@ -210,10 +211,12 @@ def _bound(kernel: Kernel, axis: int) -> _Bound | None:
         and {*names} <= {one.name for one in kernel.parameters}
         and len(names) <= _MOST_NAMES
     )
-    return _Bound(axis, text) if text is not None and is_plain else None
+    return GuardBound(axis, text) if text is not None and is_plain else None
 
 
-def _several(text: KernelText, bounds: Sequence[_Bound], ids: int, rows: Sequence[str]) -> Changes:
+def _several(
+    text: KernelText, bounds: Sequence[GuardBound], ids: int, rows: Sequence[str]
+) -> Changes:
     body = body_of(text)
     # The compiler then knows that rows begin at multiples.
     whole = {name: f"({name} & ~{ids - 1})" for name in rows}

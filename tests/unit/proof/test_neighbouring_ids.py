@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from cutune.proof.variants.vectors import reads_more_than_id, with_ids
+from cutune.core.source import Source
+from cutune.proof.variants.vectors import guard_bound, reads_more_than_id, with_ids
 from cutune.ptx.parse import parse
+from tests.support.analyzed import analyzed
 
 _READ = """
     // begin inline asm
@@ -94,3 +98,26 @@ def test_proofs_see_the_usual_registers() -> None:
     text = with_ids(_entry(_ID))
     assert "mov.u32 %r1, %ctaid.x;" in text and "mov.u32 %r2, %tid.x;" in text
     assert "%envreg" not in text
+
+
+@pytest.mark.parametrize(
+    ("bound", "is_plain"),
+    [
+        ("n", True),
+        ("n * m", True),
+        ("2 * n + 8", True),
+        ("n - 1", True),
+        ("n * m - 1000000", False),  # the product may be more than 31 bits have
+        ("n - m", False),
+        ("(n + 3) / 4", False),
+        ("n * m * k", False),  # more than 64 bits
+        ("shape.n", False),
+        ("other", False),
+    ],
+)
+def test_a_bound_is_tested_where_no_part_of_it_overflows(bound: str, is_plain: bool) -> None:
+    text = "__global__ void k(int n, int m, int k, float *A) { A[n] = m; }\n"
+    (kernel,) = analyzed(Source("app.cu", text)).kernels
+    x, *others = kernel.dimensions
+    guarded = replace(kernel, dimensions=(replace(x, guard=bound), *others))
+    assert (guard_bound(guarded, 0) is not None) == is_plain
