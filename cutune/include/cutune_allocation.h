@@ -50,10 +50,14 @@ class cutune_memory {
     unsigned long long id_[most];
 };
 
-// May a variant run that supposes that nobody else uses what a pointer writes to? Null pointers
-// lead nowhere.
+// May a variant run that supposes that nobody else uses what a pointer writes to, and that pointers
+// and rows are aligned? Null pointers lead nowhere.
 inline bool cutune_supposes_rightly(const cutune_variant &variant, const long long *arguments,
                                     cutune_memory *allocations) {
+    for (unsigned long long left = variant.aligned; left != 0; left &= left - 1)
+        if ((arguments[__builtin_ctzll(left)] & 15) != 0) return false;
+    for (unsigned long long left = variant.divided; left != 0; left &= left - 1)
+        if (arguments[__builtin_ctzll(left)] % variant.ids[0] != 0) return false;
     for (unsigned long long left = variant.written; left != 0; left &= left - 1) {
         const int written = __builtin_ctzll(left);
         if (arguments[written] == 0) continue;

@@ -53,6 +53,7 @@ from cutune.proof.values.terms import MOST_NARROW_BLOCKS, MOST_THREADS, WARP, At
 from cutune.ptx.control_flow import control_flow
 from cutune.ptx.taint import names
 from cutune.ptx.types import UNREADABLE, Function, Instruction, Module
+from cutune.ptx.units import global_widths
 from cutune.source.candidates import BlockUse
 from cutune.source.program import DIMENSIONS
 from cutune.toolchain.device.thread_block import LARGEST
@@ -105,6 +106,7 @@ def _judged(module: Module, name: str, assembly: Container[int]) -> EntryProof:
         structures=frozenset(i for i, p in enumerate(function.parameters) if p.type == "b8"),
         uses=pointer_uses(function, variables, assembly),
         is_straight=is_straight(function, assembly),
+        narrowest=min(global_widths(function), default=0),
         pressure=register_pressure(function),
         max_threads=_most_threads(function),
         narrow_blocks=_narrows_blocks(function),

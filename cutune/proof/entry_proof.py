@@ -86,6 +86,8 @@ class EntryProof:
     uses: PointerUses = UNKNOWN_USES
     #: Has it no loop, and does each thread run to its end?
     is_straight: bool = False
+    #: Bytes of its narrowest access of global memory; 0: there is none.
+    narrowest: int = 0
     #: Registers that a thread needs at least, as far as the PTX tells.
     pressure: int = 0
     #: Has it launch bounds of its own?

@@ -127,7 +127,7 @@ def uniform_reads(flow: ControlFlow, varying: frozenset[str]) -> list[int]:
 
 def _reads(instructions: Iterable[Instruction], varying: frozenset[str]) -> int:
     return sum(
-        -(-_bytes_of(instruction) // _UNIFORM_BYTES)
+        -(-bytes_of(instruction) // _UNIFORM_BYTES)
         for instruction in instructions
         if _is_constant(instruction)
         and any(name.startswith("%") for name in names(instruction.operands[1]))
@@ -209,6 +209,16 @@ def _is_constant(instruction: Instruction) -> bool:
     return instruction.opcode == "ld" and "const" in spaces(instruction)
 
 
-def _bytes_of(instruction: Instruction) -> int:
+def bytes_of(instruction: Instruction) -> int:
+    """The bytes that a load or store accesses at once, for one thread."""
     widths = [int(m[1:]) for m in instruction.modifiers if m in ("v2", "v4", "v8")]
     return TYPE_BYTES[instruction.modifiers[-1]] * (widths[0] if widths else 1)
+
+
+def global_widths(function: Function) -> list[int]:
+    """The bytes of each load and store of a function that may access global memory."""
+    return [
+        bytes_of(one)
+        for one in function.instructions
+        if one.opcode in ("ld", "st") and not {"param", "local", "shared"} & {*spaces(one)}
+    ]

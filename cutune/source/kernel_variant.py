@@ -96,7 +96,11 @@ class KernelVariant:
     written: tuple[int, ...] = ()
     #: Ids that each thread does, per dimension.
     coarsen: Block = (1, 1, 1)
-    #: Inserts a copy for the proof, which takes the place of its block from a marked register.
+    #: Positions of pointers that have to be multiples of 16.
+    aligned: tuple[int, ...] = ()
+    #: Positions of integers that have to be multiples of the ids that each thread does.
+    divided: tuple[int, ...] = ()
+    #: Inserts a copy for the proof, which takes its place from marked registers.
     moved: Edit | None = None
     #: Threads of its largest block, and blocks for which ptxas leaves room on an SM.
     bounds: tuple[int, int] | None = None

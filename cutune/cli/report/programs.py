@@ -153,6 +153,8 @@ def _variant_json(kernel: Kernel, variant: KernelVariant) -> Json:
         "bounds": list(variant.bounds) if variant.bounds is not None else None,
         "pointers": [kernel.parameters[index].name for index in variant.pointers],
         "written": [kernel.parameters[index].name for index in variant.written],
+        "aligned": [kernel.parameters[index].name for index in variant.aligned],
+        "divided": [kernel.parameters[index].name for index in variant.divided],
     }
 
 

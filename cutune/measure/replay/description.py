@@ -277,6 +277,7 @@ def described(
         variant=variant.name if variant is not None else "",
         asked_pointers=launch.asked_pointers,
         coarsen=variant.coarsen if variant is not None else (1, 1, 1),
+        divided=tuple(kernel.parameters[one].name for one in variant.divided) if variant else (),
         is_tile=variant is not None and variant.tile is not None,
         unit=_unit(tile) if tile is not None else 1,
         working=axes.working(launch),

@@ -248,6 +248,8 @@ class MeasuredKernel:
     asked_pointers: Small = 0
     #: Ids of the kernel that each thread of the variant does, per dimension. Extents count threads.
     coarsen: Block = (1, 1, 1)
+    #: Sizes that have to be multiples of the ids in x for it to be launched.
+    divided: tuple[MemberName, ...] = ()
     #: Is the variant a copy with another constant, which is launched in its one block?
     is_tile: bool = False
     #: Sizes are counted at multiples of so many times 32: where blocks are whole.

@@ -280,9 +280,12 @@ class Chooser:
         axes = zip(kernel.guards, launch.extents, kernel.coarsen, strict=True)
         beyond = [guard for guard, n, ids in axes if guard and n * ids > LARGEST_SIZE]
         far |= dict.fromkeys(beyond, SizeRange(1, LARGEST_SIZE))
-        if not far:
+        is_odd = any(launch.sizes.get(name, 0) % kernel.coarsen[0] for name in kernel.divided)
+        if not far and not is_odd:
             return launch
         grid = grid_of(kernel.original, launch.extents, kernel.grid_kept)
+        if is_odd:
+            return Selection(kernel.original, grid, (), False, kernel.original, 1.0)
         far = kernel.as_asked(far.items())
         return Selection(kernel.original, grid, (), False, kernel.original, 1.0, far)
 

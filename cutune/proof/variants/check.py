@@ -52,6 +52,7 @@ def checked(program: Program, compile_unit: Compile) -> Program:
     """Return the program without variants that the steps of their transforms do not prove."""
     texts = _texts(program, ((k, one) for k in program.kernels for one in k.variants), compile_unit)
     program = _without_others(program, texts)
+    of_moved: Texts | None = None
     for name, transform in TRANSFORMS.items():
         match transform.step:
             case SameCode() | AsTried() | InTurn():
@@ -59,11 +60,18 @@ def checked(program: Program, compile_unit: Compile) -> Program:
             case AsWritten() as step:
                 program = _proven(program, name, step, texts)
             case Moved() as step:
-                moved = _copies(program, name, step)
-                program = _proven(program, name, step, _texts(program, moved, compile_unit))
+                if of_moved is None:
+                    of_moved = _texts(program, _moved(program), compile_unit)
+                program = _proven(program, name, step, of_moved)
             case _:
                 assert_never(transform.step)
     return replace(program, has_checked_variants=True)
+
+
+def _moved(program: Program) -> list[Copy]:
+    """The copies that are compiled for proofs alone, of all transforms."""
+    rows = [(name, row.step) for name, row in TRANSFORMS.items() if isinstance(row.step, Moved)]
+    return [copy for name, step in rows for copy in _copies(program, name, step)]
 
 
 def _texts(program: Program, copies: Iterable[Copy], compile_unit: Compile) -> Texts:

@@ -57,8 +57,9 @@ BODY, EACH = "cutune_body", "cutune_each"
 #: As the compiler knows them to be; a launch makes sure that ids lie in no other blocks.
 _MOST = ("2147483647u", "65535u", "65535u")
 _OWN_PLACE = ("ctaid", "nctaid")
+_NOT_GUARDED = "no guard bounds a dimension in which a thread could do several ids"
 _READ_PLACE = re.compile(
-    r"//\s*begin inline asm\s*\n\s*mov\.u32\s+(%\w+),\s*%envreg(\d);\s*\n\s*//\s*end inline asm"
+    r"//\s*begin inline asm\s*\n\s*mov\.u32\s+(%\w+),\s*%envreg([012]);\s*\n\s*//\s*end inline asm"
 )
 
 
@@ -80,21 +81,39 @@ def coarsen(text: KernelText, proofs: Sequence[EntryProof]) -> Iterator[KernelVa
 
 def _axes(kernel: Kernel, proofs: Sequence[EntryProof]) -> list[int]:
     """Dimensions in which a thread may do several ids; raises Illegal where that is of no use."""
+    ask_separate(kernel, proofs)
+    axes = _several(kernel)
+    if not axes:
+        raise Illegal(Code.VARIANT_USELESS, _NOT_GUARDED)
+    if not is_line(kernel) and any(_updates(kernel, proof) for proof in proofs):
+        raise Illegal(Code.VARIANT_USELESS, "it may change arrays in place, row by row")
+    ask_straight(proofs)
+    return axes
+
+
+def _several(kernel: Kernel) -> list[int]:
+    """Dimensions in which a thread could do several ids.
+
+    In several dimensions the rows of a block stay whole: of two ids in one row, measured times say
+    nothing reliable.
+    """
+    return [axis for axis in guarded(kernel) if axis > 0 or is_line(kernel)]
+
+
+def ask_separate(kernel: Kernel, proofs: Sequence[EntryProof]) -> None:
+    """Raise Illegal where what an id does may depend on others meanwhile."""
     if kernel.asserted or kernel.needs_warps:
         raise Illegal(Code.VARIANT_ORDER, "threads of a warp may exchange values")
     if kernel.shared is not None or any(proof.uses_shared for proof in proofs):
         # No barrier stands between one body and the next.
         raise Illegal(Code.VARIANT_ORDER, "threads share memory of their block")
-    axes = _guarded(kernel)
-    if not axes:
-        what = "no guard bounds a dimension in which a thread could do several ids"
-        raise Illegal(Code.VARIANT_USELESS, what)
-    if not _is_line(kernel) and any(_updates(kernel, proof) for proof in proofs):
-        raise Illegal(Code.VARIANT_USELESS, "it may change arrays in place, row by row")
+
+
+def ask_straight(proofs: Sequence[EntryProof]) -> None:
+    """Raise Illegal where an id cannot begin before the one before it has ended."""
     if not proofs or not all(proof.is_straight for proof in proofs):
         what = "its code loops or ends early, so that a thread does several ids one after the other"
         raise Illegal(Code.VARIANT_USELESS, what)
-    return axes
 
 
 def _updates(kernel: Kernel, proof: EntryProof) -> bool:
@@ -103,23 +122,17 @@ def _updates(kernel: Kernel, proof: EntryProof) -> bool:
     return True
 
 
-def _is_line(kernel: Kernel) -> bool:
+def is_line(kernel: Kernel) -> bool:
+    """Does a kernel use one dimension alone?"""
     return sum(one.indexed for one in kernel.dimensions) == 1
 
 
-def _guarded(kernel: Kernel) -> list[int]:
-    """The dimensions that are shared out, in which more ids than there are have no effect.
-
-    In several dimensions the rows of a block stay whole: of two ids in one row, measured times say
-    nothing reliable.
-    """
+def guarded(kernel: Kernel) -> list[int]:
+    """The dimensions that are shared out, in which more ids than there are have no effect."""
     return [
         axis
         for axis, proof in enumerate(kernel.dimensions)
-        if kernel.free[axis]
-        and (axis > 0 or _is_line(kernel))
-        and proof.guard
-        and not (proof.grid_stride or proof.grid_kept)
+        if kernel.free[axis] and proof.guard and not (proof.grid_stride or proof.grid_kept)
     ]
 
 
@@ -182,7 +195,7 @@ def with_places(ptx: str) -> str:
 
 def reads_own_place(module: Module, entry: str, kernel: Kernel) -> str | None:
     """Return a register by which code, before `with_places`, reads its block's place; or None."""
-    names = {f"%{word}.{DIMENSIONS[axis]}" for axis in _guarded(kernel) for word in _OWN_PLACE}
+    names = {f"%{word}.{DIMENSIONS[axis]}" for axis in _several(kernel) for word in _OWN_PLACE}
     own = module.functions[entry]
     calls = any(item.opcode == "call" for item in own.instructions)
     others = (function for function in module.functions.values() if not function.is_kernel)

@@ -13,7 +13,7 @@ that is given its block's index.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,7 +22,7 @@ from cutune.proof.compiled import ProvenCode, prove_entries
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import NotReached, reached
 from cutune.proof.same_code import code_of, rounds_alike
-from cutune.proof.variants import bounds, coarsen, repeat, restrict, tiles
+from cutune.proof.variants import bounds, coarsen, repeat, restrict, tiles, vectors
 from cutune.proof.variants.coarsen import moved_name, reads_own_place, with_places
 from cutune.proof.variants.restrict import pointers_of
 from cutune.proof.variants.text import Illegal, KernelText, left_out
@@ -30,7 +30,6 @@ from cutune.ptx.parse import parsed
 from cutune.ptx.types import Module
 from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import (
-    Impurity,
     Kernel,
     Program,
 )
@@ -38,6 +37,7 @@ from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.toolchain.kernel_names import base_name
 
 _OTHER_CODE = "is compiled to other code than without its bounds"
+_NOT_JOINED = "is compiled to accesses no wider than those of the kernel"
 _ROUNDS = "may round other products than the kernel before they are added"
 
 Copy = tuple[Kernel, KernelVariant]
@@ -112,16 +112,44 @@ class Moved(_AsProven):
         return (variant,)
 
     def proofs(self, texts: Sequence[str], kernel: Kernel, copy: KernelVariant) -> Proofs:
-        usual = list(map(with_places, texts))
+        usual = list(map(self.usual, texts))
         proven = prove_entries(usual, lambda entry: base_name(entry) == copy.kernel)
         # Without proofs the texts could not be read.
         modules = map(parsed, texts) if proven.proofs else ()
         entries = (
             (m, name) for m in modules for name in m.functions if base_name(name) == copy.kernel
         )
-        found = [reads_own_place(*entry, kernel) for entry in entries]
-        read = next(filter(None, reversed(found)), None)
-        return proven, f"reads {read} beside the index that it is given" if read else None
+        found = [self.other_read(*entry, kernel) for entry in entries]
+        return proven, next(filter(None, reversed(found)), None)
+
+    def usual(self, text: str) -> str:
+        """PTX in which the copy reads its place as other kernels do."""
+        return with_places(text)
+
+    def other_read(self, module: Module, entry: str, kernel: Kernel) -> str | None:
+        """What the code of a copy reads beside what it is given."""
+        read = reads_own_place(module, entry, kernel)
+        return f"reads {read} beside the index that it is given" if read else None
+
+
+class MovedIds(Moved):
+    """Variants of neighbouring ids, proven by a copy that is given its thread as well."""
+
+    def difference(
+        self, module: Module, base: str, entry: str, variant: KernelVariant
+    ) -> str | None:
+        joins = vectors.joins_accesses(module, base, entry)
+        return super().difference(module, base, entry, variant) if joins else _NOT_JOINED
+
+    def copy(self, kernel: Kernel, variant: KernelVariant) -> KernelVariant:
+        assert variant.moved is not None
+        return replace(variant, kernel=vectors.moved_ids_name(kernel), edit=variant.moved)
+
+    def usual(self, text: str) -> str:
+        return vectors.with_ids(text)
+
+    def other_read(self, module: Module, entry: str, _: Kernel) -> str | None:
+        return vectors.reads_more_than_id(module, entry)
 
 
 class AsTried:
@@ -185,6 +213,7 @@ class Transform:
 TRANSFORMS: Mapping[str, Transform] = {
     restrict.NAME: Transform(restrict.restrict, AsWritten()),
     coarsen.NAME: Transform(coarsen.coarsen, Moved()),
+    vectors.NAME: Transform(vectors.vectors, MovedIds()),
     bounds.NAME: Transform(bounds.bounds, SameCode()),
     tiles.NAME: Transform(lambda _text, _proofs: (), AsTried()),
     repeat.NAME: Transform(lambda _text, _proofs: (), InTurn()),
@@ -212,12 +241,16 @@ def _with_variants(text: KernelText, proofs: Sequence[EntryProof]) -> Kernel:
     kernel = text.kernel
     if not kernel.pure_dimensions or kernel.copy is not None or kernel.elsewhere is not None:
         return kernel
-    variants, reasons = list[KernelVariant](), list[tuple[str, Impurity]]()
+    variants, without = list[KernelVariant](), defaultdict[tuple[Code, str], list[str]](list)
     for name, transform in TRANSFORMS.items():
         try:
             variants += list(transform.make(text, proofs))
         except Illegal as illegal:
-            reasons.append(left_out(kernel, name, illegal.code, what=illegal.what))
+            without[illegal.code, illegal.what].append(name)
+    reasons = (
+        left_out(kernel, ", ".join(names), code, what=what)
+        for (code, what), names in without.items()
+    )
     selector = text.selector() if variants else None
     return replace(
         kernel, variants=tuple(variants), variant_reasons=tuple(reasons), selector=selector

@@ -218,6 +218,7 @@ class _Row:
         rows = (
             f"{{{c_string(one.name)}, {{{', '.join(f'{ids}u' for ids in one.coarsen)}}}, "
             f"{argument_bits(one.pointers)}, {argument_bits(one.written)}, "
+            f"{argument_bits(one.aligned)}, {argument_bits(one.divided)}, "
             f"cutune_supposes_rightly{_tile_fields(one, tiles)}}}"
             for one in variants
         )

@@ -1,0 +1,89 @@
+"""Variants whose threads do neighbouring ids, by accesses of vectors.
+
+Results are those of the kernel itself, which runs where pointers or rows are not aligned.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutune.core.codes import Code
+from cutune.emulator.launch_log import read_launches
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.source.program import Program
+from cutune.toolchain.toolchain import Toolchain
+from tests.support.cutune_runs import QUICK_FLAGS, run
+from tests.support.told_variants import own_and_told
+
+pytestmark = pytest.mark.nvcc
+
+PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "neighbours.cu"
+#: Kernels that have copies, and by how many ids a thread of these does.
+VECTORS = {"mix": (16, 4), "clamp": (4,), "add": (4,), "scale": (4,), "threshold": (16, 4)}
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    """The program with the variants that are proven."""
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
+    return analyzer.with_checked_variants(analyzer.load(str(PROGRAM), require_nvcc=True))
+
+
+@pytest.fixture(scope="module")
+def binaries(program: Program, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The program as it is, and one that takes the variant that it is told."""
+    return own_and_told(program, tmp_path_factory.mktemp("neighbours"))
+
+
+def test_kernels_have_them_whose_accesses_the_compiler_joins(program: Program) -> None:
+    found = {
+        kernel.name: tuple(v.coarsen[0] for v in kernel.variants if v.transform == "vectors")
+        for kernel in program.kernels
+    }
+    assert {name: ids for name, ids in found.items() if ids} == VECTORS
+    reasons = {
+        kernel.name: {r.message for v, r in kernel.variant_reasons if "vec" in v}
+        for kernel in program.kernels
+    }
+    for name in ("pitched", "apart", "by_function"):
+        assert any("no wider than those of the kernel" in said for said in reasons[name]), name
+    assert any("as wide as they may be" in said for said in reasons["wide"])
+    assert all(
+        r.code is not Code.VARIANT_TEXT for k in program.kernels for _, r in k.variant_reasons
+    )
+
+
+@pytest.mark.parametrize("offset", [0, 16, 4, 1])
+@pytest.mark.parametrize("size", [1000, 1024, 1001, 3])
+@pytest.mark.parametrize("name", ["restrict_vec4", "vec4", "restrict_vec16"])
+def test_results_are_those_of_the_kernel_itself(
+    name: str, size: int, offset: int, binaries: tuple[Path, Path], tmp_path: Path
+) -> None:
+    original, tuned = binaries
+    words = str(size), str(offset)
+    expected, log = run(original, *words), str(tmp_path / "log")
+    found = run(tuned, *words, VARIANT=name, HALVED="", CUTUNE_LAUNCH_LOG=log)
+    assert expected.returncode == 0
+    assert (found.returncode, found.stdout) == (expected.returncode, expected.stdout)
+    ids = int(name.partition("vec")[2])
+    copies = {one.kernel: one for one in read_launches(Path(log)) if f"__{name}" in one.kernel}
+    # Bytes begin at multiples of 16, and rows are as long as threads do ids.
+    by_bytes, by_words = offset % 16 == 0, offset % 4 == 0
+    of_rows = by_bytes and size // 2 % ids == 0
+    expected_of = {
+        "restrict_vec4": {
+            "mix": by_bytes,
+            "clamp": by_words,
+            "scale": by_words,
+            "threshold": of_rows,
+        },
+        "restrict_vec16": {"mix": by_bytes, "threshold": of_rows},
+        "vec4": {"add": by_words},
+    }[name]
+    for kernel, is_copied in expected_of.items():
+        assert any(f"{kernel}__{name}" in one for one in copies) == is_copied, kernel
+    for kernel, one in copies.items():
+        along = size // 2 if "threshold" in kernel else 3 * size if "scale" in kernel else size
+        assert one.grid[0] == -(-along // (one.block[0] * ids)), kernel
