@@ -46,7 +46,7 @@ from cutune.emulator.module_metadata import (
 from cutune.ptx.chains import waiting_of
 from cutune.ptx.control_flow import BasicBlock, ControlFlow, call_target, control_flow
 from cutune.ptx.leaps import leap_of
-from cutune.ptx.parse import parse
+from cutune.ptx.parse import parse, parsed
 from cutune.ptx.taint import Obliviousness, data_oblivious, names
 from cutune.ptx.types import Function, Module, PtxError, Variable, aligned, placed, understood
 from cutune.ptx.units import Demand, demand_of, uniform_reads, varying_registers
@@ -337,7 +337,8 @@ def assemble(text: str, entries: Collection[str] | None = None) -> AssembledModu
     Raises PtxError for what is no PTX and what the machine lacks.
     """
     with understood():
-        assembler = _Assembler(parse(text), entries)
+        module = parsed(text) if entries is None else parse(text, entries)
+        assembler = _Assembler(module, entries)
         for name, function in assembler.functions.items():
             assembler.lower(name, function)
         kernels = {n: assembler.kernel(n) for n, f in assembler.functions.items() if f.is_kernel}

@@ -39,11 +39,12 @@ from numpy.typing import NDArray
 
 from cutune import ptx
 from cutune.core.diagnostics import CutuneError
+from cutune.emulator.assemble import assemble
 from cutune.emulator.build import digest_of_sources
 from cutune.emulator.machine import Hazards, LaunchCounters, LoadedModule, host_threads
 from cutune.measure import tile_costs
 from cutune.measure.replay.replay import GHOSTS
-from cutune.measure.trial_code import assembled_code, functions_reached, strange_register
+from cutune.measure.trial_code import entries_of, functions_reached, strange_register
 from cutune.measure.trial_contents import LaunchVariables, TrialContents, near_numbers, same_numbers
 from cutune.measure.trial_launches import (
     Assigned,
@@ -66,6 +67,7 @@ from cutune.measure.trial_outcomes import Outcomes
 from cutune.measure.trial_parameters import Domain, LaunchParameters, Numbers, SizesTried, covered
 from cutune.proof.variants import repeat
 from cutune.ptx.named_numbers import literals, tested_numbers, widest
+from cutune.ptx.parse import parsed
 from cutune.ptx.tried_sizes import TriedSizes, asked_size, untried
 from cutune.ptx.types import Function, Module, PtxError
 from cutune.source.kernel_variant import ASKED, KernelVariant, Tile
@@ -136,14 +138,12 @@ def _tried(text: str, kernel: Kernel, copies: Copies) -> tuple[list[Found], dict
         return [], dict.fromkeys((one.name for one in copies), said)
 
     try:
-        module, assembled = assembled_code(text)
-        loaded = LoadedModule(assembled)
+        module = parsed(text)
+        entries = entries_of(module, [kernel.name, *(one.kernel for one in copies)])
+        # A launch takes longer in a module of all kernels, of each of whose blocks it may tell.
+        loaded = LoadedModule(assemble(text, entries.values()))
     except (PtxError, CutuneError):
         return none("it cannot be run on the emulated device")
-    names = [name for name, one in module.functions.items() if one.is_kernel]
-    counts = Counter(map(base_name, names))
-    own = {kernel.name, *(one.kernel for one in copies)}
-    entries = {base: name for name in names if counts[base := base_name(name)] == 1 and base in own}
     if kernel.name not in entries:
         return none("it is compiled to several instances")
     is_in_turn = all(one.transform == repeat.NAME for one in copies)

@@ -1,15 +1,14 @@
-"""Code of trials. Takes PTX, gives it read and assembled, with what an entry reaches and reads."""
+"""Code of trials. Takes PTX that is read, gives what an entry reaches, and what it reads."""
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Collection
 
-from cutune.emulator.assemble import assemble
-from cutune.emulator.module_metadata import AssembledModule
 from cutune.ptx.control_flow import call_target
-from cutune.ptx.parse import parsed
 from cutune.ptx.types import Function, Module
+from cutune.toolchain.kernel_names import base_name
 
 #: Registers that tell a thread where it is, and how many there are.
 _PLACES = re.compile(r"%(?:n?tid|n?ctaid)\.[xyz]|%laneid")
@@ -18,10 +17,11 @@ _REGISTER = re.compile(r"%[A-Za-z]\w*(?:\.[a-z]\w*)?")
 _NUMBERED = re.compile(r"(?<=\w)@\d+")
 
 
-@lru_cache(maxsize=2)
-def assembled_code(text: str) -> tuple[Module, AssembledModule]:
-    """Read and assemble a text: it has all kernels of a program, tried one after another."""
-    return parsed(text), assemble(text)
+def entries_of(module: Module, kernels: Collection[str]) -> dict[str, str]:
+    """Return the entries of those kernels that have a single one, by their names in the source."""
+    names = [name for name, one in module.functions.items() if one.is_kernel]
+    count = Counter(map(base_name, names))
+    return {base: n for n in names if count[base := base_name(n)] == 1 and base in kernels}
 
 
 def functions_reached(module: Module, entry: str) -> list[str]:

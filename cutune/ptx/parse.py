@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
+from cutune.ptx.taint import names
 from cutune.ptx.types import (
     TYPE_BYTES,
     WHOLE_PROGRAM,
@@ -66,19 +67,23 @@ _FUNCTION_DIRECTIVE = re.compile(r"\.(\w+)\s*([\d,\s]*)")
 _ATTRIBUTES = re.compile(r"\s*(?:\.\w+\s*(?:\([^)]*\)\s*)?)*")
 _FUNCTION_NAME = re.compile(rf"\s*({_NAME})\s*")
 _IDENTIFIER = re.compile(_NAME)
+#: What a body is skipped by: braces, and text in which they are none.
+_BRACE = re.compile(r'"(?:\\.|[^"\\])*"|[{}]')
 
 
-def parse(text: str) -> Module:
+def parse(text: str, entries: Collection[str] | None = None) -> Module:
     """Parse a PTX module, or several in one text, which are linked by the names of their symbols.
 
-    Raises PtxError at the first text that is not understood.
+    `entries`: of a single module only these functions are read, and those that they mention, or
+    that variables hold; others are left out. Raises PtxError at the first text that is not
+    understood.
     """
     with understood():
         is_whole = text.endswith(WHOLE_PROGRAM)
         text = _without_comments(text.rstrip("\0"))
         starts = [match.start() for match in _VERSION.finditer(text)]
         if len(starts) < 2:
-            return replace(_Parser(text).module(), is_whole=is_whole)
+            return replace(_Parser(text, 0, entries).module(), is_whole=is_whole)
         bounds = pairwise([*starts, len(text)])
         return _linked([(text[start:end], text.count("\n", 0, start)) for start, end in bounds])
 
@@ -130,9 +135,14 @@ def _without_comments(text: str) -> str:
 class _Parser:
     """Holds the text and the places of its lines; each method reads one construct at a position."""
 
-    def __init__(self, text: str, lines_before: int = 0) -> None:
+    def __init__(
+        self, text: str, lines_before: int = 0, entries: Collection[str] | None = None
+    ) -> None:
         self.text = text
         self.lines_before = lines_before
+        self.entries = entries
+        #: Where bodies begin that were skipped, with the heads of their functions.
+        self.skipped: dict[str, tuple[Function, int]] = {}
         self.newlines = [match.start() for match in re.finditer("\n", text)]
         self.target = ""
         # Of the function whose body is read, and what names of inner scopes became, by scope.
@@ -186,7 +196,25 @@ class _Parser:
                 elif keyword != "pragma":
                     raise self.fail(match.start(2), f"directive .{keyword} is not supported")
                 position = stop + 1
+        if self.entries is not None:
+            initial = (name for variable in variables for name in names(variable.initial))
+            read = self._reached([*self.entries, *initial], aliases)
+            functions = {
+                name: read.get(name, function)
+                for name, function in functions.items()
+                if name in read or name not in self.skipped
+            }
         return Module(functions, tuple(variables), aliases, self.target, frozenset(local))
+
+    def _reached(self, mentioned: list[str], aliases: Mapping[str, str]) -> dict[str, Function]:
+        """Read the skipped functions of these names, and those that these mention in turn."""
+        read: dict[str, Function] = {}
+        for each in mentioned:
+            name = aliases.get(each, each)
+            if name in self.skipped and name not in read:
+                read[name], _ = self._body(*self.skipped[name])
+                mentioned += {n for operand in read[name].operands for n in names(operand)}
+        return read
 
     def _function(self, is_kernel: bool, position: int) -> tuple[Function, int]:
         line = self.line(position)
@@ -212,7 +240,18 @@ class _Parser:
         header = Function(name, is_kernel, tuple(parameters), tuple(results), directives, line)
         if position >= len(self.text) or self.text[position] == ";":
             return header, position + 1
+        if self.entries is not None:
+            self.skipped[name] = header, position + 1
+            return header, self._behind_body(position + 1)
         return self._body(header, position + 1)
+
+    def _behind_body(self, position: int) -> int:
+        depth = 1
+        for brace in _BRACE.finditer(self.text, position):
+            depth += {"{": 1, "}": -1}.get(brace[0], 0)
+            if depth == 0:
+                return brace.end()
+        raise self.fail(position, "missing '}'")
 
     def _parameters(self, position: int) -> tuple[list[Variable], int]:
         stop = self.text.find(")", position)
@@ -327,10 +366,10 @@ class _Parser:
         if len(self.scopes) > 1 and any(self.scopes):
             operands = _IDENTIFIER.sub(lambda name: self._renamed(name.group()), operands)
             guard = guard and self._renamed(guard)
-        name, *modifiers = opcode.split(".")
+        name, modifiers = _words(opcode)
         return Instruction(
             name,
-            tuple(modifiers),
+            modifiers,
             split_operands(operands),
             guard or "",
             bool(negated),
@@ -347,3 +386,10 @@ class _Parser:
 
     def _renamed(self, name: str) -> str:
         return next((scope[name] for scope in reversed(self.scopes) if name in scope), name)
+
+
+@lru_cache(maxsize=1 << 12)
+def _words(opcode: str) -> tuple[str, tuple[str, ...]]:
+    """An opcode without what is behind its dots, and that."""
+    name, *modifiers = opcode.split(".")
+    return name, tuple(modifiers)

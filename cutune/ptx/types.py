@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -169,8 +169,9 @@ class Module:
     is_whole: bool = False
 
 
+@lru_cache(maxsize=1 << 16)
 def split_operands(text: str) -> tuple[str, ...]:
-    """Split at the commas outside brackets."""
+    """Split at the commas outside brackets. Copies of a kernel have the same operands."""
     if "{" not in text and "(" not in text:
         return tuple(part.strip() for part in text.split(",")) if text.strip() else ()
     parts, depth, start = [], 0, 0

@@ -13,7 +13,7 @@ from benchmarks import tile_sweep
 from benchmarks.tile_programs import TileProgram, Values, tile_programs
 from benchmarks.tile_sweep import Builds, Results, sweep
 from tests.support.cutune_runs import build_flags
-from tests.support.short_headers import with_all_headers
+from tests.support.short_headers import STANDARD, with_all_headers
 
 pytestmark = pytest.mark.nvcc
 
@@ -39,7 +39,8 @@ def brief(program: TileProgram, kind: type[Brief] = Brief) -> Brief:
 
 @pytest.fixture(scope="module")
 def builds(tmp_path_factory: pytest.TempPathFactory) -> Builds:
-    return Builds(tmp_path_factory.mktemp("builds"), build_flags())
+    # The standard of most tests, whose headers are short.
+    return Builds(tmp_path_factory.mktemp("builds"), [*build_flags(), STANDARD])
 
 
 @pytest.fixture(autouse=True)

@@ -54,7 +54,9 @@ def installed(wheel: Path, folder: Path) -> Path:
     python = folder / "venv" / "bin" / "python"
     site = next((folder / "venv" / "lib").glob("python*")) / "site-packages"
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "install", "--no-deps", "--target", site, wheel], check=True)
+    # Few of its modules are ever loaded.
+    options = ["--no-deps", "--no-compile", "--target", str(site), str(wheel)]
+    subprocess.run([*pip, "install", *options], check=True)
     here = [path for path in sys.path if path.endswith("site-packages")]
     (site / "dependencies.pth").write_text("\n".join(here))
     return python

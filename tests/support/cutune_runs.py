@@ -53,8 +53,9 @@ def cutune(
     words = [*map(str, arguments)]
     if words[:1] == ["nvcc"]:
         return in_own_process(words, cwd or Path.cwd())
-    # After an error a thread would go on telling how far it was: to whoever comes next.
-    in_silence = patch.object(progress, "SECONDS_BETWEEN_LINES", 1e6)
+    # How long things take depends on what else the machine does; and after an error a thread would
+    # go on telling how far it was: to whoever comes next.
+    in_silence = patch.multiple(progress, SECONDS_BETWEEN_LINES=1e6, SHORT_SECONDS=1e6)
     with TemporaryFile() as output, TemporaryFile() as errors:
         unkept = patch.object(WatchedRequest, "begin", lambda question: None)
         kept = nullcontext() if keeps else unkept

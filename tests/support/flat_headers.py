@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc, host_pass_flags, target_flags
@@ -17,9 +18,18 @@ from tests.support.needed_declarations import needed_lines
 
 #: Compute capabilities that many tests compile for; none: the pass of the host.
 ARCHITECTURES = ("", "75", "80", "90")
+#: Kinds of passes, by the level to which the host's code is optimised besides.
+KINDS = tuple(product(ARCHITECTURES, ("", "-O1")))
 #: Under what else the headers say something different.
 _OTHERWISE = (
-    *("__OPTIMIZE__", "NDEBUG", "_OPENMP", "_FORTIFY_SOURCE", "__CUDACC_RDC__", "__CUDACC_DEBUG__"),
+    *(
+        "__OPTIMIZE_SIZE__",
+        "NDEBUG",
+        "_OPENMP",
+        "_FORTIFY_SOURCE",
+        "__CUDACC_RDC__",
+        "__CUDACC_DEBUG__",
+    ),
     *("__CUDACC_EXTENDED_LAMBDA__", "CUDA_API_PER_THREAD_DEFAULT_STREAM"),
     *("__CUDA_ARCH_SPECIFIC__", "__CUDA_ARCH_FAMILY_SPECIFIC__", "__CUDA_ARCH_FEAT_SM90_ALL"),
 )
@@ -43,7 +53,7 @@ _INTRINSICS = "/crt/device_functions.h"
 _ROOT = Path(__file__).parents[2]
 #: Where programs are, which have the declarations that they name, and what comes before them.
 _PROGRAMS = (*(_ROOT / name for name in ("samples", "passes", "tests", "docs")), INCLUDE_DIRECTORY)
-_KINDS = (".py", ".cu", ".cuh", ".h", ".cpp", ".md", ".ipynb")
+_ENDINGS = (".py", ".cu", ".cuh", ".h", ".cpp", ".md", ".ipynb")
 #: What compilers look for by themselves, and names that tests put together.
 _NAMED = re.compile(r"__cuda\w+|\w+_t|atomic\w+|__shfl\w*|(?:make_)?(?:float|double|u?int)[1-4]")
 
@@ -64,12 +74,18 @@ def write_flat_headers(
 
 
 def _preprocessed(nvcc: Nvcc, flags: Sequence[str], folder: Path) -> Iterator[tuple[str, str]]:
-    """What each kind of pass sees, by its architecture."""
+    """What each kind of pass sees, by its name."""
     empty = folder / "empty.cu"
     empty.touch()
-    for architecture in ARCHITECTURES:
-        options = target_flags(flags, architecture) if architecture else host_pass_flags(flags)
-        yield architecture, nvcc.preprocess(empty, flags, [*options, "-E", "-Xcompiler", "-dD"])
+    for architecture, level in KINDS:
+        words = [*flags, *filter(None, [level])]
+        options = target_flags(words, architecture) if architecture else host_pass_flags(words)
+        text = nvcc.preprocess(empty, words, [*options, "-E", "-Xcompiler", "-dD"])
+        yield _name(architecture, level), text
+
+
+def _name(architecture: str, level: str) -> str:
+    return (architecture or "host") + ("_optimized" if level else "")
 
 
 def _with_needed(nvcc: Nvcc, texts: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
@@ -91,7 +107,7 @@ def _write(
             "intrinsics": _intrinsics(lines),
         }
         for kind, part in parts.items():
-            (folder / f"{kind}_{name or 'host'}.h").write_text("\n".join(part) + "\n")
+            (folder / f"{kind}_{name}.h").write_text("\n".join(part) + "\n")
     for kind in ("flat", "intrinsics"):
         (folder / f"{kind}.h").write_text(_chosen(kind))
 
@@ -100,9 +116,10 @@ def _chosen(kind: str) -> str:
     """A header that includes what the kind of pass asks for, where that is known."""
     kinds = " && ".join([_STANDARD, *(f"!defined {name}" for name in _OTHERWISE)])
     lines = [f"#if {kinds}"]
-    for one in ARCHITECTURES:
+    for one, level in KINDS:
         asked = f"__CUDA_ARCH__ == {one}0" if one else "!defined __CUDA_ARCH__"
-        lines += [f"#if {asked}", f'#include "{kind}_{one or "host"}.h"', "#endif"]
+        asked += " && " + ("defined" if level else "!defined") + " __OPTIMIZE__"
+        lines += [f"#if {asked}", f'#include "{kind}_{_name(one, level)}.h"', "#endif"]
     return "\n".join([*lines, "#endif"]) + "\n"
 
 
@@ -113,7 +130,8 @@ def _is_compiled(nvcc: Nvcc, flags: Sequence[str], folder: Path) -> bool:
     targets = (f"arch=compute_{one},code=compute_{one}" for one in ARCHITECTURES if one)
     options = [word for target in targets for word in ("-gencode", target)]
     command = [*("-isystem", str(folder)), *flags, *options, "-c", str(probe)]
-    return nvcc.run([*command, "-o", str(folder / "probe.o")]).returncode == 0
+    command += ["-o", str(folder / "probe.o")]
+    return all(nvcc.run([*command, *level]).returncode == 0 for level in ((), ("-O1",)))
 
 
 def _intrinsics(flat: Iterable[str]) -> list[str]:
@@ -153,7 +171,7 @@ def _is_under(folders: Iterable[Path]) -> Callable[[str], bool]:
 
 def _words_of_all(nvcc: Nvcc) -> frozenset[str]:
     """What programs name, and what nvcc adds to them."""
-    own = (path for folder in _PROGRAMS for path in folder.rglob("*.*") if path.suffix in _KINDS)
+    own = (path for folder in _PROGRAMS for path in folder.rglob("*.*") if path.suffix in _ENDINGS)
     stubs = (folder / "crt" / "host_runtime.h" for folder in nvcc.include_directories)
     return frozenset(word for path in (*own, *filter(Path.exists, stubs)) for word in _words(path))
 

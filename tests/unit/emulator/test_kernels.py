@@ -17,7 +17,7 @@ from cutune.emulator.run import program_environment
 from cutune.toolchain.nvcc import find_nvcc
 from tests.recorded.record_kernels import RECORDED
 from tests.support.emulated_kernels import SOURCES, build, hashes, kernels_of, undefined_operations
-from tests.support.short_headers import STANDARD
+from tests.support.short_headers import STANDARD, with_all_headers
 
 pytestmark = pytest.mark.nvcc
 
@@ -60,7 +60,8 @@ def _build_and_run(source: Path, folder: Path) -> None:
     nvcc = find_nvcc()
     # Cooperative groups ask for C++17.
     standard = "-std=c++17" if source.stem == "groups" else STANDARD
-    program = build(nvcc, source, folder, [standard, *own_build_flags(nvcc)])
+    with with_all_headers():
+        program = build(nvcc, source, folder, [standard, *own_build_flags(nvcc)])
     ran = subprocess.run(
         [program], env=program_environment(program), capture_output=True, text=True, check=False
     )

@@ -360,6 +360,34 @@ def test_texts_of_several_units_are_linked_by_name() -> None:
         assemble(one)
 
 
+REACHING = """
+.global .align 8 .u64 table[1] = {held};
+.func held() { { .reg .b32 t; mov.b32 t, 1; } ret; }
+.func called() { ret; }
+.func calls() { call called, (); ret; }
+.alias other, calls;
+.visible .entry k() { .pragma "a } that is none"; call other, (); ret; }
+.visible .entry left_out() { .pragma "a { that is none"; NO PTX; }
+.visible .entry last() { ret; }
+"""
+
+
+def test_of_some_functions_those_are_read_that_they_reach() -> None:
+    with pytest.raises(PtxError):
+        parse(HEADER + REACHING)
+    some = parse(HEADER + REACHING, ["k"])
+    every = parse(HEADER + REACHING.replace("NO PTX", "ret"))
+    assert [*some.functions] == ["held", "called", "calls", "k"]
+    assert some.functions == {name: every.functions[name] for name in some.functions}
+    assert (some.variables, some.aliases, some.local) == (
+        every.variables,
+        every.aliases,
+        every.local,
+    )
+    with pytest.raises(PtxError, match="missing '}'"):
+        parse(f"{HEADER}.entry k() {{ {{ ret; }}", ["k"])
+
+
 def test_functions_that_no_kernel_reaches_need_not_be_supported() -> None:
     library = ".func library() { wgmma.fence.sync.aligned; ret; }\n"
     assert assemble(HEADER + library + kernel("").removeprefix(HEADER)).kernels.keys() == {"k"}
