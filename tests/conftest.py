@@ -38,8 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two more than there are processors: a third of the time tests wait for what is to end."""
-    return len(os.sched_getaffinity(0)) + 2
+    """One more than there are processors: a tenth of the time tests wait for what is to end."""
+    return len(os.sched_getaffinity(0)) + 1
 
 
 def pytest_configure() -> None:
