@@ -118,6 +118,6 @@ def test_proofs_see_the_usual_registers() -> None:
 def test_a_bound_is_tested_where_no_part_of_it_overflows(bound: str, is_plain: bool) -> None:
     text = "__global__ void k(int n, int m, int k, float *A) { A[n] = m; }\n"
     (kernel,) = analyzed(Source("app.cu", text)).kernels
-    x, *others = kernel.dimensions
-    guarded = replace(kernel, dimensions=(replace(x, guard=bound), *others))
+    x, y, z = kernel.dimensions
+    guarded = replace(kernel, dimensions=(replace(x, guard=bound), y, z))
     assert (guard_bound(guarded, 0) is not None) == is_plain
