@@ -10,7 +10,7 @@ whole warps in x.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from cutune.proof.values.id_bounds import ID_BITS, ordered
@@ -168,6 +168,9 @@ class KeptGrid(BuiltIns):
     dimension: str = field(kw_only=True)
     #: Headers of loops in which J may be made of what grows by blockDim in each round.
     by_rounds: set[int] = field(default_factory=set)
+    #: What J is at most in loops whose ends a launch is not asked; None: any number.
+    unasked: dict[int, int | None] = field(default_factory=dict)
+    has_learnt_ends: bool = False
     #: Do threads of a warp differ in what they do of an element?
     of_lanes: ClassVar[bool] = False
     #: What J is at most behind a loop, where one step more was added to it.
@@ -192,6 +195,16 @@ class KeptGrid(BuiltIns):
         """The properties of values that depend on the block."""
         here = frozenset({self.dimension})
         return AtomProperties(raw=here, ids=here)
+
+    def anew(self) -> KeptGrid:
+        """Return the reading for another walk, in which it is known which ends are not asked."""
+        anew = replace(self, loops=set(), by_rounds=set(), _known=0)
+        return replace(anew, unasked={**self.unasked}, has_learnt_ends=False)
+
+    def learn_end(self, header: int, most: int | None) -> None:
+        """Note a loop whose end a launch is not asked, and what J is at most behind it."""
+        self.has_learnt_ends |= self.unasked.get(header, 0) != most
+        self.unasked[header] = most
 
     def has_learnt(self) -> bool:
         """Tell whether loops were found since the last call."""
@@ -227,9 +240,8 @@ class KeptGrid(BuiltIns):
             for part in parts:
                 del terms[part]
             self.loops.add(header)
-            properties = AtomProperties(
-                ids=self.differing, loops=loops, interval=Interval(0, self.most)
-            )
+            interval = Interval(0, self.unasked.get(header, self.most))
+            properties = AtomProperties(ids=self.differing, loops=loops, interval=interval)
             element = atoms.named(f"{_PREFIX}{header}", properties)
             with_element = tuple(sorted((*rest, *element.atoms)))
             terms[with_element] = terms.get(with_element, 0) + coefficient

@@ -230,7 +230,8 @@ class _Wrapping:
         """Operands to wrap, each with the dimensions that it may stand for: `x`, `xy`.
 
         Those that an index is multiplied by, and names among them elsewhere; where no index
-        is multiplied by anything (`i += THREADS`), all names of constants.
+        is multiplied by anything (`i += THREADS`), all names of constants. So are numbers of which
+        a part is taken (`256 / 2`).
         """
         operands = [index for index in self._places if self._is_operand(index)]
         factors = {index: axis for index in operands if (axis := self._multiplied(index))}
@@ -238,7 +239,8 @@ class _Wrapping:
         for index in operands:
             token = self.tokens[index]
             is_name = token.kind == "IDENTIFIER" and (not factors or token.text in names)
-            axes = factors.get(index) or (self._possible(index) if is_name else "")
+            is_part = token.kind == "NUMBER" and self.tokens[index + 1].text in ("/", ">>")
+            axes = factors.get(index) or (self._possible(index) if is_name or is_part else "")
             if axes:
                 yield token, axes
 
@@ -359,7 +361,8 @@ class _Wrapping:
     def _stepping(self, index: int) -> frozenset[str]:
         if self.tokens[index - 1].text != _STEP:
             return frozenset()
-        return self._aliases.get(self.tokens[index - 2].text, frozenset())
+        name = self.tokens[index - 2].text
+        return self._aliases.get(name) or self._begun.get(name, frozenset())
 
     def _multiplied(self, index: int) -> str:
         """The dimension whose index is a factor beside this operand, or begins what it steps."""
@@ -423,4 +426,21 @@ class _Wrapping:
                 meant, end = found.get(tokens[index + 2].text, meant), index + 3
             if meant and tokens[end].text in (";", ",", "/"):
                 found[tokens[index].text] = meant
+        return found
+
+    @cached_property
+    def _begun(self) -> dict[str, frozenset[str]]:
+        """Names of variables that begin as a sum with an index: `int j = ends[row] + tid;`."""
+        found: dict[str, frozenset[str]] = {}
+        for index in self._places[:-3]:
+            if self.tokens[index].kind != "IDENTIFIER" or self.tokens[index + 1].text != "=":
+                continue
+            place, summed = index + 2, set[str]()
+            while place in self._places and self.tokens[place].text not in (";", ",", ")"):
+                if self.tokens[place - 1].text in ("=", "+"):
+                    summed |= self._dimensions_at(place)
+                partner = self.syntax.brackets.partner[place]
+                place = max(partner, place) + 1
+            if len(summed) == 1:
+                found[self.tokens[index].text] = frozenset(summed)
         return found
