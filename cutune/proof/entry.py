@@ -46,6 +46,7 @@ from cutune.proof.values.built_ins import (
     RowsOfEachBlock,
     RowsOfEachFlatBlock,
     RowsOfWarps,
+    Segments,
     WholeGrid,
 )
 from cutune.proof.values.id_bounds import IdBound, common, of_threads
@@ -173,7 +174,9 @@ def _other_readings(proof: EntryProof, function: Function) -> Iterator[tuple[Bui
     if proof.dimensions[0].raw is not None:
         yield from ((reading, False) for reading in OVER_WARPS)
     if is_of_blocks and "%ctaid.x" in named:
-        yield from ((RowsOfEachBlock(dimension="x"), reducing) for reducing in (False, True))
+        yield RowsOfEachBlock(dimension="x"), False
+        yield (rows := RowsOfEachBlock(dimension="x")), True
+        yield from ((Segments(dimension="x", count=k), True) for k in sorted(rows.segments))
         if "%ctaid.y" in named:
             yield RowsOfEachFlatBlock(), False
 
@@ -371,6 +374,7 @@ class _EntryProver:
                 _most_threads(self.function),
                 together,
                 known,
+                self.recorder.accesses,
             )
             found = finder.found()
             if found == self.reductions:

@@ -270,6 +270,20 @@ OF_IDS = {
         " { if (t < k) w[t] += w[t + k]; __syncthreads(); } if (t == 0) atomicAdd(out, w[0]);",
         True,
     ),
+    "two_of_each": (
+        "__shared__ int w[32]; i += blockIdx.x * SIZE; s = 0; if (i < n) s = in[i];"
+        " if (i + SIZE < n) s += in[i + SIZE]; SHUFFLE"
+        " if (t % 32 == 0) w[t / 32] = s; __syncthreads();"
+        " if (t == 0) { for (int k = 1; k < SIZE / 32; ++k) s += w[k]; atomicAdd(out, s); }",
+        True,
+    ),
+    "two_unlike": (
+        "__shared__ int w[32]; i += blockIdx.x * SIZE; s = 0; if (i < n) s = in[i];"
+        " if (i + SIZE < n) s -= in[i + SIZE]; SHUFFLE"
+        " if (t % 32 == 0) w[t / 32] = s; __syncthreads();"
+        " if (t == 0) { for (int k = 1; k < SIZE / 32; ++k) s += w[k]; atomicAdd(out, s); }",
+        False,
+    ),
     "slots": (
         "__shared__ int w[32]; SHUFFLE if (t % 32 == 0) w[t / 32] = s; __syncthreads();"
         " if (t == 0) { for (int k = 1; k < SIZE / 32; ++k) s += w[k]; atomicAdd(out, s); }",

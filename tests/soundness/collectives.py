@@ -276,7 +276,9 @@ def _of_all(draw: Draw, is_wrong: bool) -> _Program:
     i = f"blockIdx.x * {block.text} + t"
     value = f"({draw.one(('in[i]', 'in[i] - in2[i]', 'in[i] * 3'))}{place})"
     grid = f"(n + {block.width - 1}) / {block.width}"
-    if draw.chance(0.5):
+    if draw.chance(0.25):
+        loop, grid = _segments(draw, pieces, block, value, i, fault)
+    elif draw.chance(0.5):
         loop = f"int s = {pieces.begin};\nfor (int i = {i}; i < n; i += gridDim.x * {block.text}) "
         loop += f"s = {pieces.combined('s', value)};"
         grid = draw.one((grid, str(draw.number(1, 9))))
@@ -294,6 +296,24 @@ def _of_all(draw: Draw, is_wrong: bool) -> _Program:
     program.is_right = not is_wrong
     program.launches = [*lines(block.host), _launch(block, grid, "3")]
     return program
+
+
+def _segments(
+    draw: Draw, pieces: _Pieces, block: _Block, value: str, i: str, fault: str
+) -> tuple[str, str]:
+    """Each thread has elements that lie a block apart; and the blocks that have them all."""
+    own = []
+    for place in range(count := draw.one((2, 2, 4))):
+        here = f"i + {place} * {block.text}"
+        more = " + 1" if fault and place else ""
+        element = f"({value.replace('[i]', f'[{here}]')}{more})"
+        own.append(f"if ({here} < n) s = {pieces.combined('s', element)};")
+    if draw.chance(0.3):
+        own.reverse()
+    first = i.replace("blockIdx.x", f"{count} * blockIdx.x")
+    loop = "\n".join((f"const unsigned i = {first};", f"int s = {pieces.begin};", *own))
+    size = count * block.width
+    return loop, f"(n + {size - 1}) / {size}"
 
 
 def _warp_rows(draw: Draw, is_wrong: bool) -> _Program:

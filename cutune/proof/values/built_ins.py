@@ -27,6 +27,7 @@ from cutune.proof.values.polynomial import (
     ZERO,
     Atom,
     IntegerPolynomial,
+    Monomial,
     without,
 )
 from cutune.proof.values.predicates import Both, Fixed, Not, Predicate, Relation
@@ -147,6 +148,8 @@ class WarpsInADimension(BuiltIns):
 
 
 _PREFIX = "row"
+#: Begins the names of elements of segments.
+ELEMENT = "element"
 #: In place of a dimension: elements that each block does for itself.
 ROW = "row"
 #: Elements of a row that all threads of a launch share: with one step more, less than 2^31.
@@ -332,6 +335,22 @@ class RowsOfEachBlock(KeptGrid):
     """
 
     has_one_dimension: bool = False
+    #: How many elements threads have, one block apart, as values of the walk tell.
+    segments: set[int] = field(default_factory=set)
+
+    def as_elements(self, value: IntegerPolynomial, atoms: Atoms) -> IntegerPolynomial:
+        """Return a value as it is, and note how many blocks each block of the launch stands for.
+
+        `2 * blockDim.x * blockIdx.x + threadIdx.x` is the id and as many threads as the blocks in
+        front of it have once more.
+        """
+        for monomial, coefficient in value.terms:
+            rest = without(monomial, Atom(IDENTITY, "x"))
+            if rest is not None:
+                more, left = divmod(dict(value.terms).get(_with(rest, *_IN_FRONT), 0), coefficient)
+                if left == 0 and 0 < more < _MOST_SEGMENTS:
+                    self.segments.add(more + 1)
+        return value
 
     @property
     def differing(self) -> frozenset[str]:
@@ -342,6 +361,68 @@ class RowsOfEachBlock(KeptGrid):
         if self.has_one_dimension and dimension != self.dimension and kind in (THREAD, BLOCK_SIZE):
             return ZERO if kind == THREAD else ONE
         return IntegerPolynomial.atom(kind, dimension)
+
+
+#: Threads of the blocks in front of one.
+_IN_FRONT = (Atom(BLOCK, "x"), Atom(BLOCK_SIZE, "x"))
+#: Blocks that a block stands for, at most.
+_MOST_SEGMENTS = 8
+#: Elements of a launch: each has a number of 32 bits with a sign.
+MOST_ELEMENTS = (1 << 31) - 1
+
+
+def _with(monomial: Monomial, *atoms: Atom) -> Monomial:
+    return tuple(sorted([*monomial, *atoms]))
+
+
+@dataclass
+class Segments(RowsOfEachBlock):
+    """Elements that lie one block apart in a segment of the block, as many for each thread.
+
+    Segment b of `count * blockDim.x` elements is that of block b: each element of all segments is
+    one thread's, in one of `count` places. With another block, and as many threads in the launch,
+    these are the same elements, each of another thread, and perhaps in another place. An atom
+    stands for the element in each place.
+    """
+
+    count: int = field(kw_only=True)
+    #: Numbers that a launch is asked not to be negative: what elements are compared with.
+    asked: set[IntegerPolynomial] = field(default_factory=set)
+
+    def as_elements(self, value: IntegerPolynomial, atoms: Atoms) -> IntegerPolynomial:
+        """Return a value with atoms for `count * blockDim * blockIdx + threadIdx`, and so on."""
+        terms = dict(value.terms)
+        for monomial, coefficient in value.terms:
+            for atom in {one for one in monomial if one.kind in (IDENTITY, OPAQUE)}:
+                if (begun := self._begun(atom)) is None:
+                    continue
+                first, in_front = begun
+                rest = without(monomial, atom) or ()
+                before, apart = _with(rest, *_IN_FRONT), _with(rest, Atom(BLOCK_SIZE, "x"))
+                more, left = divmod(terms.get(apart, 0), coefficient)
+                is_element = terms.get(before, 0) == coefficient * in_front
+                if is_element and left == 0 and 0 <= first + more < self.count:
+                    for gone in (monomial, before, apart):
+                        terms.pop(gone, None)
+                    element = self.element_in(first + more, atoms)
+                    terms[_with(rest, *element.atoms)] = coefficient
+        return IntegerPolynomial.of(terms) if terms != dict(value.terms) else value
+
+    def _begun(self, atom: Atom) -> tuple[int, int] | None:
+        """The place of an element that may be moved by blocks, and what it lacks of those in front.
+
+        The id lacks all but one of each block's.
+        """
+        if atom == Atom(IDENTITY, "x"):
+            return 0, self.count - 1
+        is_element = atom.kind == OPAQUE and atom.name.startswith(ELEMENT)
+        return (int(atom.name.removeprefix(ELEMENT)), 0) if is_element else None
+
+    def element_in(self, place: int, atoms: Atoms) -> IntegerPolynomial:
+        """Return the atom for the element that threads have in one of their places."""
+        interval = Interval(0, MOST_ELEMENTS - 1)
+        properties = AtomProperties(ids=frozenset("x"), interval=interval)
+        return atoms.named(f"{ELEMENT}{place}", properties)
 
 
 @dataclass
