@@ -451,7 +451,9 @@ class SegmentSums:
             return (ELEMENT,), frozenset({int(atom.name.removeprefix(ELEMENT))})
         properties = self.walk.atoms.properties(atom)
         access = self.loads.get(atom.name)
-        if access is not None and access.address is not None and not properties.raw:
+        # A thread's own memory may hold something else for its next element.
+        is_own = access is not None and access.space == "local"
+        if access is not None and access.address is not None and not (properties.raw or is_own):
             words = ".".join(access.instruction.modifiers)
             return self._joined(f"{words} {atom.name.split('.')[1]}", [self._text(access.address)])
         if (operation := self.walk.atoms.operation(atom)) is not None:

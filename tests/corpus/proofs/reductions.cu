@@ -717,4 +717,13 @@ KERNEL(stores_part_of_two) {
     WARPS SLOTS
     FIRST { ADD_SLOTS(k) a[blockIdx.x] = s; }
 }
+KERNEL(by_own_memory) {
+    __shared__ int w[32]; int t = T, i = 2 * D * blockIdx.x + t, own[4] = {1, 2, 3, 4};
+    own[n & 3] = n;
+    int s = I[i] * own[m & 3];
+    own[m & 3] = n + m;
+    s += I[i + D] * own[m & 3];
+    WARPS SLOTS
+    FIRST { ADD_SLOTS(k) atomicAdd(c, s); }
+}
 KERNEL(reads_its_sum) { ADD_TWO(c[i], s += c[i + D]) }
