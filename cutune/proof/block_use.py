@@ -37,12 +37,29 @@ _WARP_OPCODES = frozenset({"shfl", "vote", "match", "redux", "activemask", "elec
 _TENSOR = frozenset({"wmma", "mma", "wgmma"})
 _WARP_OPCODES |= _TENSOR | {"ldmatrix", "stmatrix", "movmatrix"}
 _LANES = ("%laneid", "%lanemask", "%warpid")
+#: `__umul24`, and `__mul24`, which extends the sign by another shift.
+_NARROWING = {("and", "16777215"), ("shl", "8")}
 _KINDS = {"ld": "load", "st": "store", "atom": "atomic", "red": "atomic"}
 _SHARED = "shared"
 #: `_ZZ6kernelPfE4tile`: how long the last name within a mangled one is, and what follows. Numbers
 #: of template arguments stand behind an `E`, too, and equal names of one function get a number.
 _LOCAL_NAME = re.compile(r"(?:E|^_Z)(?=([1-9]\d*)([A-Za-z_]\w*)$)")
 _REPEATED = re.compile(r"(?:_\d|__\d+_)?")
+
+
+def narrows_blocks(function: Function) -> bool:
+    """Tell whether it takes 24 bits of a number of blocks: `__umul24(blockIdx.x, n)`."""
+    blocks = {
+        item.operands[0]
+        for item in function.instructions
+        if item.opcode == "mov"
+        and any(read.startswith(("%ctaid", "%nctaid")) for read in item.operands[1:])
+    }
+    return any(
+        (item.opcode, item.operands[-1]) in _NARROWING or item.opcode in ("mul24", "mad24")
+        for item in function.instructions
+        if not blocks.isdisjoint(item.operands[1:])
+    )
 
 
 def is_warp_level(module: Module, function: Function) -> bool:

@@ -13,7 +13,7 @@ from itertools import chain
 from math import prod
 
 from cutune.core.codes import Code
-from cutune.proof.block_use import block_use, is_warp_level
+from cutune.proof.block_use import block_use, is_warp_level, narrows_blocks
 from cutune.proof.blocks.shared_rows import RowJudge
 from cutune.proof.blocks.tables_and_sums import EachBlockJudge
 from cutune.proof.blocks.whole_grid import GridJudge
@@ -28,7 +28,11 @@ from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused, in_sou
 from cutune.proof.flow.graph import Graph, Irreducible, is_straight, register_pressure
 from cutune.proof.flow.ranges import Ranges
 from cutune.proof.flow.second_tests import without_second_tests
-from cutune.proof.flow.simplified import without_cas_loops, without_idle_adds
+from cutune.proof.flow.simplified import (
+    without_cas_loops,
+    without_idle_adds,
+    without_repeated_loads,
+)
 from cutune.proof.flow.walk import Settled, Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
 from cutune.proof.memory.block_sums import BlockSums, Reduced
@@ -42,6 +46,7 @@ from cutune.proof.values.built_ins import (
     RowsOfEachBlock,
     RowsOfEachFlatBlock,
     RowsOfWarps,
+    Segments,
     WholeGrid,
 )
 from cutune.proof.values.id_bounds import IdBound, common, of_threads
@@ -56,7 +61,6 @@ from cutune.ptx.types import UNREADABLE, Function, Instruction, Module
 from cutune.ptx.units import global_widths
 from cutune.source.candidates import BlockUse
 from cutune.source.program import DIMENSIONS
-from cutune.toolchain.device.thread_block import LARGEST
 
 #: Blocks beyond which an entry is not walked.
 _MOST_BLOCKS = 3000
@@ -73,9 +77,10 @@ _OF_BLOCKS = (Code.BARRIER, Code.SHARED_MEMORY)
 #: Reasons that are known once it is known what threads combine.
 _OF_REDUCTIONS = frozenset({Code.RACE, Code.BLOCK_RESULT})
 _OVER_WARPS = (None, "threadIdx.x in a condition")
+_NO_LINES = frozenset[int]()
+#: Readings in which a block does nothing but rows.
+_OF_ROWS = (KeptGrid, RowsOfWarps)
 _IN_WIDE_ROWS = (BuiltIns(), *OVER_WARPS)
-#: `__umul24`, and `__mul24`, which extends the sign by another shift.
-_NARROWING = {("and", "16777215"), ("shl", "8")}
 _BOUNDING = frozenset({"maxntid", "reqntid", "minnctapersm", "maxnreg"})
 
 
@@ -109,33 +114,13 @@ def _judged(module: Module, name: str, assembly: Container[int]) -> EntryProof:
         narrowest=min(global_widths(function), default=0),
         pressure=register_pressure(function),
         max_threads=_most_threads(function),
-        narrow_blocks=_narrows_blocks(function),
+        narrow_blocks=narrows_blocks(function),
         is_bounded=not _BOUNDING.isdisjoint(function.directives),
     )
 
 
-def _of_at_least(threads: int) -> tuple[int, ...]:
-    """Return the blocks of whole warps that have so many threads; nothing where any block has."""
-    return tuple(range(-(-threads // WARP) * WARP, LARGEST + 1, WARP)) if threads > 0 else ()
-
-
 def _most_threads(function: Function) -> int:
     return prod(function.directives.get("maxntid", (1024,)))
-
-
-def _narrows_blocks(function: Function) -> bool:
-    """Does it take 24 bits of a number of blocks, as `__umul24(blockIdx.x, blockDim.x)` does?"""
-    blocks = {
-        item.operands[0]
-        for item in function.instructions
-        if item.opcode == "mov"
-        and any(read.startswith(("%ctaid", "%nctaid")) for read in item.operands[1:])
-    }
-    return any(
-        (item.opcode, item.operands[-1]) in _NARROWING or item.opcode in ("mul24", "mad24")
-        for item in function.instructions
-        if not blocks.isdisjoint(item.operands[1:])
-    )
 
 
 def _by_readings(module: Module, function: Function) -> EntryProof:
@@ -191,7 +176,9 @@ def _other_readings(proof: EntryProof, function: Function) -> Iterator[tuple[Bui
     if proof.dimensions[0].raw is not None:
         yield from ((reading, False) for reading in OVER_WARPS)
     if is_of_blocks and "%ctaid.x" in named:
-        yield from ((RowsOfEachBlock(dimension="x"), reducing) for reducing in (False, True))
+        yield RowsOfEachBlock(dimension="x"), False
+        yield (rows := RowsOfEachBlock(dimension="x")), True
+        yield from ((Segments(dimension="x", count=k), True) for k in sorted(rows.segments))
         if "%ctaid.y" in named:
             yield RowsOfEachFlatBlock(), False
 
@@ -241,11 +228,15 @@ def judge(
     try:
         if reducing and isinstance(built_ins, RowsOfEachBlock):
             function = cut_where_threads_meet(function)
-        left_by = frozenset[int]()
-        if type(built_ins) is KeptGrid:
-            function, left_by = without_second_tests(function)
-        prover = _EntryProver(module, function, built_ins or BuiltIns(), left_by)
-        return prover.proof_with_reductions() if reducing else prover.proof()
+        reading, steady = built_ins or BuiltIns(), _NO_LINES
+        try:
+            return _proven(module, function, reading, reducing, steady)
+        except NotUnderstood:
+            if isinstance(reading, KeptGrid) and type(reading) in _OF_ROWS:
+                function, steady = without_repeated_loads(function)
+            if not (isinstance(reading, KeptGrid) and steady):
+                raise
+            return _proven(module, function, reading.anew(), reducing, steady)
     except NotUnderstood as error:
         code, what, line = error.code, error.what, error.instruction.line
     except Irreducible:
@@ -253,6 +244,26 @@ def judge(
     except UNREADABLE as error:
         code, what, line = Code.NOT_PROVEN, _unread(error), 0
     return replace(_unknown(function), refused=_refused(code, what, line))
+
+
+def _proven(
+    module: Module,
+    function: Function,
+    built_ins: BuiltIns,
+    reducing: bool,
+    steady: frozenset[int],
+) -> EntryProof:
+    """Judge an entry; raises NotUnderstood. `steady`: lines of loads of what must not change."""
+    left_by = _NO_LINES
+    if type(built_ins) is KeptGrid:
+        function, left_by = without_second_tests(function)
+    while True:
+        prover = _EntryProver(module, function, built_ins, left_by, steady)
+        proof = prover.proof_with_reductions() if reducing else prover.proof()
+        if not isinstance(built_ins, KeptGrid) or not built_ins.has_learnt_ends:
+            return proof
+        # What J is at most was not known.
+        built_ins = built_ins.anew()
 
 
 def _unread(error: Exception) -> str:
@@ -274,11 +285,13 @@ class _EntryProver:
         module: Module,
         function: Function,
         built_ins: BuiltIns,
-        left_by: frozenset[int] = frozenset(),
+        left_by: frozenset[int],
+        steady: frozenset[int],
     ) -> None:
-        self.function, self.built_ins, self.left_by = function, built_ins, left_by
+        self.function, self.built_ins = function, built_ins
+        self.left_by, self.steady = left_by, steady
         is_whole = isinstance(built_ins, WholeGrid)
-        blocks = MOST_NARROW_BLOCKS if _narrows_blocks(function) else MOST_THREADS
+        blocks = MOST_NARROW_BLOCKS if narrows_blocks(function) else MOST_THREADS
         self.atoms = Atoms(WARP if built_ins.of_warps else 1, is_whole, blocks)
         self.recorder = Recorder(module, function, self.atoms)
         self.recorder.shares_rows = isinstance(built_ins, KeptGrid) and not is_whole
@@ -363,6 +376,7 @@ class _EntryProver:
                 _most_threads(self.function),
                 together,
                 known,
+                self.recorder.accesses,
             )
             found = finder.found()
             if found == self.reductions:
@@ -424,12 +438,13 @@ class _EntryProver:
         judge = RowJudge(self.walk, self.recorder, kept_grid, reductions=self.reductions)
         judge.check_left_by(self.left_by)
         meeting = judge.judged()
+        judge.check_steady(self.steady, meeting)
         self.rows_behind = any(not self.recorder.variables[one].size for one in judge.behind)
         others = f"blockIdx while the grid is kept in {kept_grid.dimension}"
         dimensions = dict.fromkeys(self._named(), EntryDimension(True, others))
         dimensions[kept_grid.dimension] = EntryDimension(True, grid_kept=True)
         uses_shared = any(access.space == "shared" for access in self.recorder.accesses)
-        widths = _of_at_least(judge.needed_threads())
+        widths = judge.needed_widths()
         return replace(self._proven(dimensions, meeting), uses_shared=uses_shared, widths=widths)
 
     @property
@@ -472,7 +487,7 @@ class _EntryProver:
         meeting.spreads |= conditions.spreads
         by_id = {d: EntryDimension(True, None, tuple(b), d in strides) for d, b in bounds.items()}
         proven = self._proven(by_id, meeting, list(chain(*bounds.values())))
-        widths = _of_at_least(judge.needed_threads())
+        widths = judge.needed_widths()
         return replace(proven, uses_shared=True, must_hold=True, widths=widths)
 
     def _verdict(self) -> EntryProof:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryFile
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -196,10 +197,17 @@ def _tuned(
 
 
 def _check_place(request: Request, output: str | None) -> None:
-    """Raise CT002 before the work if the file cannot be written at its end."""
-    if len(request.sources) != 1 or output is None or not Path(output).suffix:
+    """Raise CT002 before the work if nothing can be written at its end."""
+    if output is None:
         return
-    folder = Path(output).parent
+    path = Path(output)
+    is_folder = len(request.sources) != 1 or not path.suffix or output.endswith(os.sep)
+    folder = path if is_folder or path.is_dir() else path.parent
+    if path.exists() and not path.is_dir() and not path.is_file():
+        return  # a device, or a pipe
+    while folder == path and not os.path.lexists(folder):
+        # Folders are made as they are needed.
+        folder, path = folder.parent, path.parent
     if folder.resolve() != request.workspace.folder.resolve():
-        with writing(Path(output)):
-            os.stat(folder)
+        with writing(Path(output)), TemporaryFile(dir=folder):
+            pass

@@ -194,7 +194,9 @@ def test_a_command_line_that_cannot_be_run_is_said_first(
 def test_a_place_that_cannot_be_written_is_said_first(tmp_path: Path) -> None:
     source = tmp_path / "broken.cu"
     source.write_text("__global__ void k( { nvcc would refuse this")
-    refused(cutune("tune", source, "-o", tmp_path / "none/app.tuned.cu"), "CT002")
+    (tmp_path / "file").write_text("")
+    for place in ("none/app.tuned.cu", "file/app.tuned.cu", "file/folder/"):
+        refused(cutune("tune", source, "-o", f"{tmp_path}/{place}"), "CT002")
 
 
 def test_missing_nvcc(tmp_path: Path) -> None:

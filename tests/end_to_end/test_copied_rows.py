@@ -61,6 +61,11 @@ KERNELS = {
         " = table[i * 7 % 300];",
         True,
     ),
+    "by_begin": (
+        "const int i0 = (int)in[blockIdx.x]; for (int i = i0 + threadIdx.x; i < n; i += WIDTH)"
+        " row[i] = in[i];",
+        True,
+    ),
     # What the constant is besides is a value.
     "by_width": (
         "__shared__ float table[WIDTH]; for (int i = threadIdx.x; i < WIDTH; i += WIDTH)"
@@ -260,6 +265,25 @@ OF_IDS = {
         " { if (t < k) w[t] += w[t + k]; __syncthreads(); } if (t == 0) atomicAdd(out, w[0]);",
         True,
     ),
+    "half_of_a_number": (
+        "__shared__ int w[1024]; w[t] = s; __syncthreads(); for (int k = NUMBER / 2; k > 0; k /= 2)"
+        " { if (t < k) w[t] += w[t + k]; __syncthreads(); } if (t == 0) atomicAdd(out, w[0]);",
+        True,
+    ),
+    "two_of_each": (
+        "__shared__ int w[32]; i += blockIdx.x * SIZE; s = 0; if (i < n) s = in[i];"
+        " if (i + SIZE < n) s += in[i + SIZE]; SHUFFLE"
+        " if (t % 32 == 0) w[t / 32] = s; __syncthreads();"
+        " if (t == 0) { for (int k = 1; k < SIZE / 32; ++k) s += w[k]; atomicAdd(out, s); }",
+        True,
+    ),
+    "two_unlike": (
+        "__shared__ int w[32]; i += blockIdx.x * SIZE; s = 0; if (i < n) s = in[i];"
+        " if (i + SIZE < n) s -= in[i + SIZE]; SHUFFLE"
+        " if (t % 32 == 0) w[t / 32] = s; __syncthreads();"
+        " if (t == 0) { for (int k = 1; k < SIZE / 32; ++k) s += w[k]; atomicAdd(out, s); }",
+        False,
+    ),
     "slots": (
         "__shared__ int w[32]; SHUFFLE if (t % 32 == 0) w[t / 32] = s; __syncthreads();"
         " if (t == 0) { for (int k = 1; k < SIZE / 32; ++k) s += w[k]; atomicAdd(out, s); }",
@@ -290,7 +314,8 @@ def test_sums_of_ids_are_any_blocks(size: int, tmp_path: Path) -> None:
     path = tmp_path / "ids.cu"
     kernels = "".join(
         f"template <int SIZE> __global__ void {name}(int *out, const int *in, int n) {{\n"
-        f"int t = threadIdx.x, i = blockIdx.x * SIZE + t, s = i < n ? in[i] : 0;\n{body} }}\n"
+        f"int t = threadIdx.x, i = blockIdx.x * SIZE + t, s = i < n ? in[i] : 0;\n"
+        f"{body.replace('NUMBER', str(size))} }}\n"
         for name, (body, _) in OF_IDS.items()
     )
     launches = "".join(

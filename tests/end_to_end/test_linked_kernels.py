@@ -163,6 +163,15 @@ def test_which_kernels_are_found(programs: list[Program]) -> None:
     assert {name: site.code for name, site in sites(programs[0]).items()} == EXPECTED
 
 
+def test_the_sources_with_the_name_are_said(programs: list[Program]) -> None:
+    found = {site.kernel: site.reason or "" for site in programs[0].launches}
+    assert "name that source too" in found["nowhere"]
+    assert "first.cu' has one of that name" in found["in_static"]
+    assert "first.cu' and '" in found["twice"] and found["twice"].endswith("define it once")
+    said = {one.message for one in programs[0].diagnostics}
+    assert {found["nowhere"], found["in_static"], found["twice"]} <= said
+
+
 def test_facts_are_those_of_the_definition(programs: list[Program]) -> None:
     main, first, second = programs
     found = {kernel.name: kernel for kernel in main.kernels}

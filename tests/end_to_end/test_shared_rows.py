@@ -52,12 +52,22 @@ KERNELS = {
         "for (int j = 2 * threadIdx.x; j < n; j += 2 * blockDim.x)"
         " { a[r * n + j] = j; if (j + 1 < n) a[r * n + j + 1] = b[j]; }"
     ),
+    "of_a_length": "const int e = b[r] & 127; ROWS(0, e) a[r * n + j] = b[j];",
+    "of_loaded_ends": (
+        "ROWS(b[r] & 15, (b[r + 1] & 63) + (r & 1) * n) atomicAdd(a + j, b[j] + r);"
+    ),
+    "up_to_the_rest": (
+        "const int e = b[r] & 31; ROWS(0, e) a[r * n + j] = b[j]; ROWS(e, n) a[r * n + j] = -r;"
+    ),
+    "loading_again": "ROWS(b[r] & 7, b[r + 9]) { a[r * n + j] = j; c[r * n + j] = b[j]; }",
+    "of_a_part": "const int s = r * m, e = s + m < n ? s + m : n; ROWS(s, e) a[j] = b[j] * r;",
     "carrying": "int s = 0; ROW { s += b[j]; a[r * n + j] = s; }",
 }
 HEAD = """
 #include <cstdio>
 #include <cstdlib>
 #define ROW for (int j = threadIdx.x; j < n; j += blockDim.x)
+#define ROWS(begin, end) for (int j = (begin) + threadIdx.x; j < (end); j += blockDim.x)
 """
 MAIN = """
 enum { COUNT = 1 << 18 };

@@ -8,6 +8,7 @@ in other blocks. Sums of floating-point numbers are sums of small integers, whic
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 
 from tests.soundness.draws import Draw, fill, lines
@@ -73,6 +74,13 @@ FAULTS = {
     "reads the last one": ("result", " + (int)w[$D / 32 - 1]"),
     "forgets warps": ("slots", "2"),
 }
+#: Rows whose ends are loaded, and what they begin at; in place of `t` and `n`.
+RAGGED = (
+    ("const int e = in2[r] & 127;", "t", "e"),
+    ("const int b = in2[r] & 63, e = b + (in2[r + 1] & 127);", "b + t", "e"),
+    ("const int b = in2[$of] & 63;", "b + t", "(in2[r + 1] & 127)"),
+    ("const int q = r * 7, e = min(q + (in2[r] & 63), n);", "q + t", "e"),
+)
 IDEMPOTENT = frozenset({"max", "min", "or", "and"})
 
 
@@ -229,11 +237,16 @@ def _rows(draw: Draw, is_wrong: bool) -> _Program:
     pieces = _pieces(draw, block)
     if is_wrong:
         pieces = _faulty(pieces, draw.one(_faults(pieces, style)))
-    element = draw.one(ELEMENTS)
+    element, ragged = draw.one(ELEMENTS), ""
     loop = fill(draw.one(LOOPS), D=pieces.width, add=pieces.step(element))
+    if draw.chance(0.3):
+        ragged, begin, end = draw.one(RAGGED)
+        ragged = fill(ragged, of="t & 1" if pieces.row != "n" else "r")
+        loop = re.sub(r"j = (t|threadIdx\.x);", f"j = {begin};", loop, count=1)
+        pieces = replace(pieces, row=pieces.row.replace("n", end))
     loop = loop.replace("j < n;", f"j < {pieces.row};").replace("j <= n", f"j <= {pieces.row}")
     result = fill(draw.one(RESULTS), D=pieces.width).replace("(int)s", f"((int)s{pieces.result})")
-    sums = [f"{pieces.type} s = {pieces.begin};", loop, pieces.reduction(style)]
+    sums = [ragged, f"{pieces.type} s = {pieces.begin};", loop, pieces.reduction(style)]
     rows = draw.number(1, 12)
     if draw.chance(0.25):
         head = "for (int r = blockIdx.x; r < m; r += gridDim.x) {"
@@ -263,7 +276,9 @@ def _of_all(draw: Draw, is_wrong: bool) -> _Program:
     i = f"blockIdx.x * {block.text} + t"
     value = f"({draw.one(('in[i]', 'in[i] - in2[i]', 'in[i] * 3'))}{place})"
     grid = f"(n + {block.width - 1}) / {block.width}"
-    if draw.chance(0.5):
+    if draw.chance(0.25):
+        loop, grid = _segments(draw, pieces, block, value, i, fault)
+    elif draw.chance(0.5):
         loop = f"int s = {pieces.begin};\nfor (int i = {i}; i < n; i += gridDim.x * {block.text}) "
         loop += f"s = {pieces.combined('s', value)};"
         grid = draw.one((grid, str(draw.number(1, 9))))
@@ -281,6 +296,24 @@ def _of_all(draw: Draw, is_wrong: bool) -> _Program:
     program.is_right = not is_wrong
     program.launches = [*lines(block.host), _launch(block, grid, "3")]
     return program
+
+
+def _segments(
+    draw: Draw, pieces: _Pieces, block: _Block, value: str, i: str, fault: str
+) -> tuple[str, str]:
+    """Each thread has elements that lie a block apart; and the blocks that have them all."""
+    own = []
+    for place in range(count := draw.one((2, 2, 4))):
+        here = f"i + {place} * {block.text}"
+        more = " + 1" if fault and place else ""
+        element = f"({value.replace('[i]', f'[{here}]')}{more})"
+        own.append(f"if ({here} < n) s = {pieces.combined('s', element)};")
+    if draw.chance(0.3):
+        own.reverse()
+    first = i.replace("blockIdx.x", f"{count} * blockIdx.x")
+    loop = "\n".join((f"const unsigned i = {first};", f"int s = {pieces.begin};", *own))
+    size = count * block.width
+    return loop, f"(n + {size - 1}) / {size}"
 
 
 def _warp_rows(draw: Draw, is_wrong: bool) -> _Program:

@@ -19,6 +19,12 @@ from cutune.proof.variants.registry import without_variants
 from cutune.source.program import Kernel, Program
 from cutune.toolchain.kernel_names import base_name, is_instance, plain_name
 
+_HAS = (
+    "has one of that name, which is static or of a template, takes other parameters, stands in"
+    " another namespace, or is launched as a copy there; launch it where it is defined"
+)
+_HAVE = "have one of that name; define it once"
+
 
 def linked(sources: Sequence[ReadSource]) -> list[Program]:
     """A `Program` for each of linked sources, with the kernels that others lend it."""
@@ -26,17 +32,46 @@ def linked(sources: Sequence[ReadSource]) -> list[Program]:
     for source in sources:
         others = [other for other in sources if other is not source]
         borrowed = list(_borrowed(source, others))
-        found.append(source.program(borrowed) if borrowed else source.alone)
+        program = source.program(borrowed) if borrowed else source.alone
+        found.append(_with_places(program, others))
     used = {kernel.elsewhere for program in found for kernel in program.borrowed}
     return [replace(program, is_lent=program.code in used) for program in found]
+
+
+def _with_places(program: Program, others: Sequence[ReadSource]) -> Program:
+    """The program whose missing kernels have the sources in the message that have their name."""
+    places = dict[str, str]()
+    for site in program.launches:
+        named = _defining(site.kernel, others) if site.code is Code.MISSING_KERNEL else ()
+        if named:
+            missing = Code.MISSING_KERNEL.template.format(name=site.kernel)
+            paths = " and ".join(f"'{one.alone.source.path}'" for one in named)
+            places[missing] = (
+                f"{missing.partition(';')[0]}; {paths} {_HAS if len(named) == 1 else _HAVE}"
+            )
+    if not places:
+        return program
+    return replace(
+        program,
+        launches=tuple(
+            replace(site, reason=places.get(site.reason or "", site.reason))
+            for site in program.launches
+        ),
+        diagnostics=tuple(
+            replace(one, message=places.get(one.message, one.message))
+            for one in program.diagnostics
+        ),
+    )
+
+
+def _defining(name: str, others: Sequence[ReadSource]) -> list[ReadSource]:
+    return [o for o in others if any(plain_name(k.name) == name for k in o.alone.definitions)]
 
 
 def _borrowed(source: ReadSource, others: Sequence[ReadSource]) -> Iterator[Kernel]:
     sites = source.alone.launches if source.compilation is not None else ()
     for name in sorted({s.kernel for s in sites if s.code is Code.MISSING_KERNEL}):
-        defining = [
-            o for o in others if any(plain_name(k.name) == name for k in o.alone.definitions)
-        ]
+        defining = _defining(name, others)
         if not defining:
             continue
         # Without the compiler's answer launches stay as they are.

@@ -31,10 +31,14 @@ from cutune.proof.values.terms import Atoms, constant_term
 
 @dataclass(frozen=True)
 class Row:
-    """A row whose elements a loop visits: J, which counts them, and how many (None: not known)."""
+    """A row whose elements a loop visits: J, which counts them, and how many (None: not known).
+
+    `end`: all J are less than that, a number that a launch may not know; None: not known either.
+    """
 
     element: IntegerPolynomial
     limit: IntegerPolynomial | None
+    end: IntegerPolynomial | None = None
 
     def split(
         self, offset: IntegerPolynomial
@@ -149,6 +153,9 @@ class _ElementMeetings:
         first, second = replace(first, offset=rest), replace(second, offset=other_rest)
         if self._have_steps(step, first, second):
             return True
+        pairs = ((where.row, first, second), (other_where.row, second, first))
+        if not is_shared and any(_is_behind(step, *pair) for pair in pairs):
+            return True
         limit = where.row.limit
         if is_shared or limit is None or limit != other_where.row.limit:
             return False
@@ -157,8 +164,31 @@ class _ElementMeetings:
     def _are_exact(self, one: Placed, other: Placed) -> bool:
         rows = [where.row for where, _ in (one, other) if where.row is not None]
         elements = [atom for row in rows for atom in row.element.atoms]
-        is_each = self._is_exact(*one) and self._is_exact(*other)
-        return is_each and wrap_together(one[1], other[1], elements)
+        if not (self._is_exact(*one) and self._is_exact(*other)):
+            return False
+        return wrap_together(*self._without_common(one[1], other[1]), elements)
+
+    def _without_common(
+        self, first: AccessPlace, second: AccessPlace
+    ) -> tuple[AccessPlace, AccessPlace]:
+        """Both without unsigned numbers that add one and the same number to either, wrapped or not.
+
+        So it is with `(blockIdx.y * gridDim.x + blockIdx.x) * n`, where a row begins.
+        """
+        apart = dict((second.offset - first.offset).terms)
+        common = {
+            value
+            for value in first.unsigned
+            if value in second.unsigned
+            and value not in (*first.factors, *second.factors)
+            and self._is_steady(value)
+            and apart.keys().isdisjoint(dict(value.terms))
+        }
+        both = (
+            replace(one, unsigned=tuple(v for v in one.unsigned if v not in common))
+            for one in (first, second)
+        )
+        return next(both), next(both)
 
     def _is_exact(self, where: Position, place: AccessPlace) -> bool:
         for value in place.unsigned:
@@ -185,6 +215,14 @@ class _ElementMeetings:
             return span <= abs(step.literal)
         self.conditions.spreads.add(Spread(step, IntegerPolynomial.constant(span), -1))
         return True
+
+
+def _is_behind(step: IntegerPolynomial, row: Row, place: AccessPlace, other: AccessPlace) -> bool:
+    """Do places `step * J + other` begin where the row of the first ones ends at last?"""
+    if row.end is None or step.literal is None or step.literal < place.access.bytes:
+        return False
+    apart = (other.offset - place.offset - step * row.end).literal
+    return apart is not None and apart >= 0
 
 
 def _are_columns(

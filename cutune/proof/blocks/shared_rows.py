@@ -31,10 +31,13 @@ from cutune.proof.values.launch_conditions import Meetings, Spread
 from cutune.proof.values.operations import NotUnderstood
 from cutune.proof.values.polynomial import ONE, ZERO, IntegerPolynomial
 from cutune.proof.values.predicates import Both, Not, Predicate, Relation, properties_of
-from cutune.proof.values.terms import MOST_THREADS, Atoms
+from cutune.proof.values.terms import MOST_THREADS, WARP, Atoms, is_of_parameters
 from cutune.ptx.types import Instruction
+from cutune.toolchain.device.thread_block import LARGEST
 
 _SMALL = 1 << 19
+#: Elements that each thread does in a round of a row whose end no launch is asked, at most.
+_MOST_UNASKED_STEP = 16
 
 
 @dataclass(frozen=True)
@@ -50,13 +53,14 @@ class _OrderTest:
 class RowLoop:
     """A loop over a row, which goes on behind the block `stay`. `guard`: is the first J in it?
 
-    `end`: J is less than that, and so is the number that is compared, as 2 * J.
+    `ends`: numbers that are asked to be small; J is less than the first one, and so is the number
+    that is compared, as 2 * J. None are, where a launch does not know them.
     """
 
     header: int
     stay: int
     row: Row
-    end: IntegerPolynomial
+    ends: tuple[IntegerPolynomial, ...]
     guard: _OrderTest
     is_tested_first: bool
 
@@ -123,6 +127,23 @@ class RowJudge:
         if lines - known:
             self.refuse(0, "a loop that is left by two tests")
 
+    def check_steady(self, lines: frozenset[int], conditions: Meetings) -> None:
+        """Ask that nothing is written where loads in these lines read; raises NotUnderstood.
+
+        Whatever barriers lie between: such a value stands for what is loaded later.
+        """
+        known = [place_of(access, self.atoms) for access in self.recorder.accesses]
+        effects = [one.base for one in known if one.access.is_effect and one.access.kind != "end"]
+        for place in (one for one in known if one.access.instruction.line in lines):
+            for base in effects:
+                if (
+                    place.base is None
+                    or base is None
+                    or base == place.base
+                    or not conditions.lie_apart(place.base, base)
+                ):
+                    self._stop(place.access.instruction, "a value that is loaded again")
+
     def refuse(self, block: int, what: str) -> NoReturn:
         """Stop with the words for what is not understood in a basic block."""
         blocks = self.graph.flow.blocks
@@ -159,9 +180,13 @@ class RowJudge:
     def _reduced(self) -> frozenset[int]:
         return frozenset[int]().union(*(one.blocks for one in self.reductions))
 
-    def needed_threads(self) -> int:
-        """Return how many threads a block must have at least, once its accesses are judged."""
-        return max(self.walk.by_first_threads, default=0)
+    def needed_widths(self) -> tuple[int, ...]:
+        """Return the blocks of whole warps that have enough threads; nothing where any block has.
+
+        Once its accesses are judged.
+        """
+        threads = max(self.walk.by_first_threads, default=0)
+        return tuple(range(-(-threads // WARP) * WARP, LARGEST + 1, WARP)) if threads > 0 else ()
 
     def _is_of_reduction(self, access: MemoryAccess) -> bool:
         """Does it use shared memory of reductions, in one or to read what one leaves there?"""
@@ -312,26 +337,56 @@ class RowJudge:
         if len(leaving) != 1 or leaving[0] not in self.walk.branches:
             self.refuse(header, "a row that is left in several places")
         (stay,) = leaving
-        test = self._staying(stay, blocks)
+        test, bits = self._staying(stay, blocks)
         is_tested_first = self.graph.latches(header) != (stay,)
         if is_tested_first and stay != header:
             self.refuse(header, "a row that is left in the middle")
         element = self.kept_grid.element(header)
         tested = element if is_tested_first else element + self.kept_grid.step
         stride = IntegerPolynomial.constant(dict(test.small.terms).get(element.terms[0][0], 1))
-        shift = (test.small - stride * tested).literal
-        of_end = self.atoms.of(test.large)
-        is_uniform = not (of_end.raw or of_end.ids or header in of_end.loops)
-        if shift is None or not 0 <= shift <= _SMALL or not is_uniform:
+        begin = test.small - stride * tested
+        if not all(self._is_same_for_all(one, header) for one in (begin, test.large)):
             self.refuse(header, "a row whose end differs between threads")
-        shifted = IntegerPolynomial.constant(shift)
-        end = test.large - shifted
-        limit = self._limit(header, end, stride)
-        guard = _OrderTest(stride * self.kept_grid.thread + shifted, test.large, test.signed)
-        if stride != ONE and limit is not None:
+        end = test.large - begin
+        guard = _OrderTest(stride * self.kept_grid.thread + begin, test.large, test.signed)
+        if begin.literal is not None and not 0 <= begin.literal <= _SMALL:
+            self.refuse(header, "a row that does not begin at a size")
+        limit, ends = self._limit(header, end, stride), self._asked(begin, test.large)
+        if not ends:
+            limit = None
+            if (stride.literal or 0) > _MOST_UNASKED_STEP:
+                self.refuse(header, "a row in long steps")
+            self.kept_grid.learn_end(header, _most_unasked(begin, bits, test.signed))
+        elif stride != ONE and limit is not None:
             # As compilers write it: fewer threads than elements.
-            end, guard = limit, _OrderTest(self.kept_grid.thread, limit, test.signed)
-        return RowLoop(header, stay, Row(element, limit), end, guard, is_tested_first)
+            ends, guard = (limit,), _OrderTest(self.kept_grid.thread, limit, test.signed)
+        is_exact = stride == ONE and (bool(ends) or test.signed)
+        row = Row(element, limit, end if is_exact else None)
+        return RowLoop(header, stay, row, ends, guard, is_tested_first)
+
+    def _is_same_for_all(self, value: IntegerPolynomial, header: int) -> bool:
+        properties = self.atoms.of(value)
+        return not (properties.raw or properties.ids or header in properties.loops)
+
+    def _asked(
+        self, begin: IntegerPolynomial, large: IntegerPolynomial
+    ) -> tuple[IntegerPolynomial, ...]:
+        """Return numbers of which a launch may ask whether they are small; none: it cannot.
+
+        Behind such numbers J is exact. Of others the proof takes it to be so, as of all indices:
+        what is loaded is less than any number of its type by more than a block does in a round.
+        """
+        ends = (large - begin,) if begin.literal is not None else (begin, large)
+        is_known = (is_of_parameters(without_extensions(e, self.atoms, [], [])) for e in ends)
+        are_askable = all(
+            known or self._is_small(end, MOST_THREADS)
+            for known, end in zip(is_known, ends, strict=True)
+        )
+        return ends if are_askable else ()
+
+    def _is_small(self, end: IntegerPolynomial, most: int, least: int = 0) -> bool:
+        low, high = self.atoms.interval(end)
+        return low is not None and low >= least and high is not None and high <= most + _SMALL
 
     def _limit(
         self, header: int, end: IntegerPolynomial, stride: IntegerPolynomial
@@ -344,7 +399,8 @@ class RowJudge:
             self.refuse(header, "a row in steps of more than one")
         return IntegerPolynomial.constant(-(-whole // each)) if whole is not None else None
 
-    def _staying(self, block: int, blocks: frozenset[int]) -> _OrderTest:
+    def _staying(self, block: int, blocks: frozenset[int]) -> tuple[_OrderTest, int]:
+        """The test by which the loop goes on behind a block, and the bits that it compares."""
         terminator = self.graph.flow.blocks[block].terminator
         predicate = self.walk.branches[block]
         if terminator.kind != "branch" or not isinstance(predicate, Relation):
@@ -352,7 +408,7 @@ class RowJudge:
         goes_on = predicate if terminator.targets[0] in blocks else predicate.negated()
         if (test := next(_tests(goes_on), None)) is None:
             self.refuse(block, "a row with another end than a size")
-        return test
+        return test, goes_on.bits
 
     def _check_entry(self, loop: RowLoop) -> None:
         """Do all threads whose first J is below the limit come to the loop, and no others?"""
@@ -368,13 +424,12 @@ class RowJudge:
         """Yield when J is exact: 0 <= limit <= most. `sharing`: rows with shared places."""
         for loop in self.loops.values():
             most = MOST_SHARED if loop.row in sharing else MOST_THREADS
-            low, high = self.atoms.interval(loop.end)
             least = -2 * MOST_THREADS if loop.guard.signed else 0
-            if low is not None and low >= least and high is not None and high <= most + _SMALL:
-                continue
             half = IntegerPolynomial.constant(most // 2)
-            # Extended numbers are small, which the launch checks.
-            yield Spread(half, without_extensions(loop.end, self.atoms, [], []) - half, -1)
+            for end in loop.ends:
+                if not self._is_small(end, most, least):
+                    # Extended numbers are small, which the launch checks.
+                    yield Spread(half, without_extensions(end, self.atoms, [], []) - half, -1)
 
     def _in_row(self, access: MemoryAccess) -> Position | None:
         if access.kind == "call":
@@ -408,6 +463,14 @@ def _is_shared_by(row: Row | None, access: MemoryAccess) -> bool:
     if row is None or access.space != "shared" or access.address is None:
         return False
     return not {*row.element.atoms}.isdisjoint(access.address.atoms)
+
+
+def _most_unasked(begin: IntegerPolynomial, bits: int, signed: bool) -> int | None:
+    """What J is at most behind a loop whose end may be any number; None: there is no limit."""
+    if bits > ID_BITS:
+        return None
+    is_half = signed and begin.literal is not None
+    return (1 << (bits - is_half)) - 1
 
 
 def _tests(comparison: Predicate) -> Iterator[_OrderTest]:

@@ -20,9 +20,9 @@ from cutune.proof.blocks.shared_rows import RowJudge
 from cutune.proof.memory.access_places import AccessPlace, place_of
 from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.memory.block_sums import NEUTRAL
-from cutune.proof.values.built_ins import ROW
+from cutune.proof.values.built_ins import MOST_ELEMENTS, ROW, Segments
 from cutune.proof.values.id_bounds import ID_BITS
-from cutune.proof.values.launch_conditions import Meetings
+from cutune.proof.values.launch_conditions import Meetings, SizeConditions, Spread
 from cutune.proof.values.polynomial import ONE, ZERO, IntegerPolynomial
 from cutune.proof.values.predicates import Predicate, Relation, properties_of
 
@@ -58,7 +58,21 @@ class EachBlockJudge(RowJudge):
         self._check_global([one for one in placed if one.access.space == "global"], conditions)
         sharing = {one.where.row for one in placed if one.where and one.access.space == _SHARED}
         conditions.spreads.update(self.limited(sharing))
-        return [one.access for one in placed if one.where is None], conditions
+        of_ids = [one.access for one in placed if one.where is None]
+        if isinstance(self.kept_grid, Segments):
+            self._check_segments(self.kept_grid, of_ids, conditions)
+        return of_ids, conditions
+
+    def _check_segments(
+        self, segments: Segments, of_ids: Iterable[MemoryAccess], conditions: Meetings
+    ) -> None:
+        """Are elements of segments read alone? Their numbers are asked to be less than 2^31."""
+        for access in of_ids:
+            if access.kind != "load":
+                self._stop(access.instruction, "an effect of an element of a block")
+        conditions.ask(SizeConditions(frozenset(segments.asked)))
+        most, each = map(IntegerPolynomial.constant, (MOST_ELEMENTS, segments.count))
+        conditions.spreads.add(Spread(most, each, "xyz".index(segments.dimension)))
 
     def _is_raw(self, predicate: Predicate) -> bool:
         properties = properties_of(predicate, self.atoms)

@@ -58,7 +58,10 @@ class GridJudge(RowJudge):
         Raises:
             NotUnderstood: one is not made of parameters.
         """
-        found = {loop.header: exact_limit(loop.end, self.atoms) for loop in self.loops.values()}
+        found = {
+            loop.header: exact_limit(loop.ends[0], self.atoms) if len(loop.ends) == 1 else None
+            for loop in self.loops.values()
+        }
         for header, limit in found.items():
             if limit is None or not is_of_parameters(limit):
                 self.refuse(header, "a row whose end a launch does not know")

@@ -22,7 +22,7 @@ from cutune.proof.collectives.lanes import (
     unknown,
 )
 from cutune.proof.collectives.shared_memory import SharedAddresses
-from cutune.proof.collectives.thread_sums import OwnValues, ThreadSums
+from cutune.proof.collectives.thread_sums import Sums
 from cutune.proof.flow.walk import Walk
 from cutune.proof.values.built_ins import LANE as LANE_ATOM
 from cutune.proof.values.operations import LANE
@@ -42,7 +42,7 @@ class InitialLanes:
     walk: Walk
     function: Function
     at_beginning: Mapping[str, Value]
-    sums: ThreadSums | OwnValues
+    sums: Sums
     terms: Terms
     width: int
     addresses: SharedAddresses

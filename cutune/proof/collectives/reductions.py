@@ -24,11 +24,13 @@ from cutune.proof.collectives.initial_lanes import InitialLanes
 from cutune.proof.collectives.lanes import COMBINING, NUMBER, Lanes, Terms, as_terms, combining
 from cutune.proof.collectives.run_ends import Stop, Unsettled
 from cutune.proof.collectives.shared_memory import SEVERAL, SharedAddresses
-from cutune.proof.collectives.thread_sums import OwnValues, ThreadSums
+from cutune.proof.collectives.thread_sums import OwnValues, SegmentSums, Sums, ThreadSums
 from cutune.proof.flow.graph import Graph
 from cutune.proof.flow.walk import Settled, Walk
+from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.memory.block_sums import Element, Reduced
-from cutune.proof.values.built_ins import KeptGrid
+from cutune.proof.values.built_ins import KeptGrid, Segments
+from cutune.proof.values.operations import parts
 from cutune.proof.values.polynomial import IntegerPolynomial
 from cutune.proof.values.predicates import Fixed, Unknown, Value, properties_of
 from cutune.proof.values.terms import WARP, AtomProperties
@@ -171,9 +173,9 @@ class Reductions:
     """Finds the reductions of one walk.
 
     `failures`: why others are none, by where they begin. `known`: what earlier walks have shown, by
-    all that decides it. `together`: basic blocks where threads meet, if what they combine are not
-    sums of rows but values of their own, which each block adds to a sum of all blocks. Then the
-    reduction is one `of_ids`; without such blocks it is one of rows.
+    all that decides it. `accesses`: of memory, in the walk. `together`: basic blocks where threads
+    meet, if what they combine are not sums of rows but values of their own, which each block adds
+    to a sum of all blocks. Then the reduction is one `of_ids`; without such blocks one of rows.
     """
 
     graph: Graph
@@ -184,6 +186,7 @@ class Reductions:
     most_threads: int
     together: Sequence[int]
     known: dict[object, Reduction | None]
+    accesses: Sequence[MemoryAccess]
     failures: dict[int, Unsettled] = field(default_factory=dict)
 
     @property
@@ -224,7 +227,7 @@ class Reductions:
         return not any(one.raw or (are_ids and one.ids) for one in properties)
 
     def _reduction(self, begin: int) -> Reduction | None:
-        sums = OwnValues(self.walk) if self.of_ids else ThreadSums(self.walk, self.kept_grid)
+        sums = self._sums
         at_beginning = self.walk.at_beginning(begin)
         summed = {name: sums.of(value) for name, value in at_beginning.items()}
         if not any(summed.values()):
@@ -234,8 +237,20 @@ class Reductions:
             self.known[deciding] = self._run_all(begin, at_beginning, sums)
         return self.known[deciding]
 
+    @cached_property
+    def _sums(self) -> Sums:
+        if isinstance(self.kept_grid, Segments):
+            loads = {
+                f"load{one.instruction.line}.{index}": one
+                for one in self.accesses
+                if one.kind == "load"
+                for index in range(len(parts(one.instruction.operands[0])))
+            }
+            return SegmentSums(self.walk, self.kept_grid, loads)
+        return OwnValues(self.walk) if self.of_ids else ThreadSums(self.walk, self.kept_grid)
+
     def _run_all(
-        self, begin: int, at_beginning: Mapping[str, Value], sums: ThreadSums | OwnValues
+        self, begin: int, at_beginning: Mapping[str, Value], sums: Sums
     ) -> Reduction | None:
         terms, runs = Terms(of_lanes=self.kept_grid.of_lanes), dict[int, Ending]()
         addresses = SharedAddresses(self.variables)

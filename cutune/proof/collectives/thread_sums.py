@@ -1,19 +1,32 @@
-"""Sums that each thread makes in a loop over a row. Takes a walk, gives what a value sums up."""
+"""Sums that each thread makes of what is its own. Takes a walk, gives what a value sums up.
+
+In a loop over a row these are its elements, else what it has by its id, or in its block's segment.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cutune.core.reaching import reached
-from cutune.proof.collectives.lanes import Summand, can_begin, combining, is_idempotent
+from cutune.proof.collectives.lanes import Summand, can_begin, combining, is_idempotent, neutral
 from cutune.proof.collectives.linear_maps import mapped
 from cutune.proof.flow.walk import Walk
-from cutune.proof.values.built_ins import KeptGrid
+from cutune.proof.memory.accesses import MemoryAccess
+from cutune.proof.values.built_ins import ELEMENT, KeptGrid, Segments
 from cutune.proof.values.operations import bits_of
-from cutune.proof.values.polynomial import IntegerPolynomial, TooLarge
-from cutune.proof.values.predicates import Value, properties_of
-from cutune.proof.values.terms import Alternatives, AtomOperation, only_atom
+from cutune.proof.values.polynomial import OPAQUE, ZERO, Atom, IntegerPolynomial, TooLarge
+from cutune.proof.values.predicates import (
+    Both,
+    Not,
+    Relation,
+    Value,
+    as_predicate,
+    negation,
+    properties_of,
+)
+from cutune.proof.values.terms import Alternatives, AtomOperation, is_of_parameters, only_atom
 
 
 @dataclass(frozen=True)
@@ -255,6 +268,219 @@ class OwnValues:
         if properties.raw or not properties.ids or not isinstance(value, IntegerPolynomial):
             return None
         return Summand(value, "")
+
+
+_Part = tuple[object, ...]
+#: Comparisons without a sign by the names of those with one.
+_SIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
+
+
+@dataclass(frozen=True)
+class SegmentSums:
+    """Sums of one walk that each thread makes of one function of its elements of a segment.
+
+    `loads`: accesses by the names of the values that they load. In `x[i] + x[i + blockDim.x]`, or
+    with a test of its own for each element, the function is the same in all places. So the sum
+    over all threads is one over all elements, whichever place they have.
+    """
+
+    walk: Walk
+    segments: Segments
+    loads: Mapping[str, MemoryAccess]
+    #: Numbers of which the sign does not matter, as they are not negative; None: it does.
+    unsigned: set[IntegerPolynomial] | None = None
+
+    def of(self, value: Value) -> Summand | None:
+        """Return what a value adds to a sum over all elements; None where that is not known."""
+        if not isinstance(value, IntegerPolynomial):
+            return None
+        for operation in sorted({*self._operations(value)}):
+            if self._is_one_function(value, operation):
+                return Summand(value, operation, neutral(operation)[0])
+            without_signs = replace(self, unsigned=set())
+            if without_signs._is_one_function(value, operation):
+                self.segments.asked |= without_signs.unsigned or set()
+                return Summand(value, operation, neutral(operation)[0])
+        return None
+
+    def _is_one_function(self, value: IntegerPolynomial, operation: str) -> bool:
+        parts = self._parts(value, operation)
+        is_whole = parts is not None and len(parts) == self.segments.count
+        return is_whole and parts is not None and len({*parts.values()}) == 1
+
+    def _operations(self, value: object) -> Iterator[str]:
+        """Operations by which a value may be made of several."""
+
+        def inside(one: object) -> Iterator[object]:
+            for atom in one.atoms if isinstance(one, IntegerPolynomial) else ():
+                if (ways := self.walk.alternatives.get(atom.name)) is not None:
+                    yield from (way for _, way in ways.values)
+                if (operation := self.walk.atoms.operation(atom)) is not None:
+                    yield from operation.operands
+
+        for one in reached([value], inside):
+            for atom in one.atoms if isinstance(one, IntegerPolynomial) else ():
+                if (made := self.walk.atoms.operation(atom)) is not None:
+                    opcode, *modifiers = made.name.split(".")
+                    yield combining("add" if opcode == "fma" else opcode, modifiers)
+                elif atom.name in self.loads:
+                    kind = self.loads[atom.name].instruction.modifiers[-1]
+                    yield f"add.b{max(bits_of(kind), 32)}" if kind[0] in "sub" else ""
+
+    def _parts(self, value: object, operation: str) -> dict[int, _Part] | None:
+        """What a value is made of by an operation, by the place of the element; None: of more."""
+        if not isinstance(value, IntegerPolynomial) or not operation:
+            return None
+        if value.literal is not None:
+            return {} if _held(value.literal, operation) in neutral(operation) else None
+        text = self._text(value)
+        if text is not None and len(text[1]) == 1:
+            return {min(text[1]): text[0]}
+        atom = only_atom(value)
+        if atom is None:
+            return self._of_terms(value, operation) if operation.startswith("add.b") else None
+        if (ways := self.walk.alternatives.get(atom.name)) is not None:
+            decided = self._decided(ways)
+            return self._of_two(*decided, operation) if decided is not None else None
+        made = self.walk.atoms.operation(atom)
+        if made is None:
+            return None
+        opcode, *modifiers = made.name.split(".")
+        if opcode == "selp":
+            first, second, condition = made.operands
+            return self._of_two(first, second, condition, operation)
+        if opcode == "fma" and combining("add", modifiers) == operation:
+            product = self._text(AtomOperation("product", made.operands[:2]))
+            if product is None or len(product[1]) != 1:
+                return None
+            own: dict[int, _Part] = {min(product[1]): ("sum", ("1", product[0]))}
+            return _merged(own, self._parts(made.operands[2], operation))
+        if len(made.operands) == 2 and combining(opcode, modifiers) == operation:
+            one, other = (self._parts(operand, operation) for operand in made.operands)
+            return _merged(one, other)
+        return None
+
+    def _of_terms(self, value: IntegerPolynomial, operation: str) -> dict[int, _Part] | None:
+        """A sum of integers: terms with one element together, others each for itself."""
+        together = dict[int, IntegerPolynomial]()
+        found: dict[int, _Part] | None = {}
+        for term in value.terms:
+            one = IntegerPolynomial((term,))
+            text = self._text(one)
+            if text is not None and len(text[1]) == 1:
+                place = min(text[1])
+                together[place] = together.get(place, ZERO) + one
+            else:
+                found = _merged(found, self._parts(one, operation) if one != value else None)
+        for one in together.values():
+            found = _merged(found, self._parts(one, operation))
+        return found
+
+    def _of_two(
+        self, first: object, second: object, condition: object, operation: str
+    ) -> dict[int, _Part] | None:
+        """One of two values: with an element, where a condition of it holds, or without."""
+        one, other = self._parts(first, operation), self._parts(second, operation)
+        if one is None or other is None:
+            return None
+        if len(one) < len(other):
+            condition, one, other = negation(as_predicate(condition)), other, one  # type: ignore[arg-type]
+        more = one.keys() - other.keys()
+        test = self._text(condition)
+        if len(more) != 1 or other.items() - one.items() or test is None or not test[1] <= more:
+            return None
+        (place,) = more
+        return other | {place: ("if", test[0], one[place])}
+
+    def _decided(self, ways: Alternatives) -> tuple[object, object, object] | None:
+        """Two values where ways meet, and the condition of the first one; None: not known."""
+        graph, found = self.walk.graph, list[tuple[int, bool, object]]()
+        for last, value in ways.values:
+            block, following = last, ways.block
+            while len({*graph.flow.blocks[block].terminator.targets}) == 1:
+                if len(graph.predecessors[block]) != 1:
+                    return None
+                following, block = block, graph.predecessors[block][0]
+            terminator = graph.flow.blocks[block].terminator
+            if terminator.kind != "branch" or block not in self.walk.branches:
+                return None
+            found.append((block, terminator.targets[0] == following, value))
+        if len(found) != 2 or found[0][0] != found[1][0] or found[0][1] == found[1][1]:
+            return None
+        (block, is_first, one), (_, _, other) = found
+        condition = self.walk.branches[block]
+        return (one, other, condition) if is_first else (other, one, condition)
+
+    def _text(self, value: object) -> tuple[_Part, frozenset[int]] | None:
+        """A value in words that do not name the places of elements, and these; None: not known."""
+        match value:
+            case IntegerPolynomial(terms):
+                parts = [
+                    self._joined(str(coefficient), map(self._atom_text, monomial))
+                    for monomial, coefficient in terms
+                ]
+                known = [part for part in parts if part is not None]
+                if len(known) < len(parts):
+                    return None
+                both = self._joined("sum", known)
+                return both and ((both[0][0], *sorted(both[0][1:], key=repr)), both[1])
+            case Relation(relation, bits, signed, left, right):
+                sign = self._sign(signed, left, right) if relation not in ("eq", "ne") else ""
+                word = f"{_SIGNED.get(relation, relation)} {bits} {sign}"
+                return self._joined(word, map(self._text, (left, right)))
+            case Both(first, second):
+                return self._joined("both", map(self._text, (first, second)))
+            case Not(inner):
+                return self._joined("not", [self._text(inner)])
+            case AtomOperation(name, operands):
+                product = re.sub(r"mul(\.rn)?(\.ftz)?\.f\d\d", "product", name)
+                return self._joined(product, map(self._text, operands))
+        return None
+
+    def _sign(self, signed: bool, *sides: IntegerPolynomial) -> str:
+        """How a comparison reads numbers: that does not matter of those that are not negative."""
+        is_other = [not self.walk.atoms.interval(one).within(0, (1 << 31) - 1) for one in sides]
+        others = [one for one, other in zip(sides, is_other, strict=True) if other]
+        if self.unsigned is None or not all(map(is_of_parameters, others)):
+            return f"{signed}"
+        self.unsigned.update(others)
+        return ""
+
+    def _atom_text(self, atom: Atom) -> tuple[_Part, frozenset[int]] | None:
+        if atom.name.startswith(ELEMENT) and atom.kind == OPAQUE:
+            return (ELEMENT,), frozenset({int(atom.name.removeprefix(ELEMENT))})
+        properties = self.walk.atoms.properties(atom)
+        access = self.loads.get(atom.name)
+        # A thread's own memory may hold something else for its next element.
+        is_own = access is not None and access.space == "local"
+        if access is not None and access.address is not None and not (properties.raw or is_own):
+            words = ".".join(access.instruction.modifiers)
+            return self._joined(f"{words} {atom.name.split('.')[1]}", [self._text(access.address)])
+        if (operation := self.walk.atoms.operation(atom)) is not None:
+            return self._text(operation)
+        is_same = not (properties.raw or properties.ids or properties.loops)
+        return ((str(atom),), frozenset()) if is_same else None
+
+    def _joined(
+        self, word: str, parts: Iterable[tuple[_Part, frozenset[int]] | None]
+    ) -> tuple[_Part, frozenset[int]] | None:
+        known = [*parts]
+        texts = [one for one in known if one is not None]
+        if len(texts) < len(known):
+            return None
+        return (word, *(text for text, _ in texts)), frozenset[int]().union(*(p for _, p in texts))
+
+
+Sums = ThreadSums | OwnValues | SegmentSums
+
+
+def _merged(
+    one: dict[int, _Part] | None, other: dict[int, _Part] | None
+) -> dict[int, _Part] | None:
+    """Both, where they are of different elements."""
+    if one is None or other is None or not one.keys().isdisjoint(other):
+        return None
+    return one | other
 
 
 def _held(number: int, operation: str) -> int:

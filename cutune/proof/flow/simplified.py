@@ -34,8 +34,11 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import permutations
 
+from cutune.proof.flow.graph import Graph
 from cutune.proof.values.operations import FUNCTIONS
+from cutune.ptx.control_flow import control_flow
 from cutune.ptx.taint import results, sources
 from cutune.ptx.types import Function, Instruction, Label
 
@@ -53,6 +56,8 @@ _EXTREMUM |= {"hs": "max", "hi": "max"}
 #: Of numbers with a point: also where one of both is none, and nothing is stored.
 _REAL_EXTREMUM = {"leu": "min", "ltu": "min", "geu": "max", "gtu": "max"}
 _NUMBER = re.compile(r"[suf](?:32|64)")
+#: Loads of integers, in registers of as many bits.
+_LOADING = re.compile(r"global(?:\.nc)?\.[sub](32|64)")
 _MIRRORED = {"min": "max", "max": "min"}
 
 
@@ -399,3 +404,62 @@ def _adds(item: Instruction, value: str) -> bool:
 def _is_function(item: Instruction) -> bool:
     # A carry is a result that no operand names.
     return item.opcode in FUNCTIONS and not item.guard and "cc" not in item.modifiers
+
+
+def without_repeated_loads(function: Function) -> tuple[Function, frozenset[int]]:
+    """Return the entry with each such load once, and the lines of the loads that stay.
+
+    It does the same where nothing is written in the places that these read.
+    """
+    written = Counter(name for item in function.instructions for name in results(item))
+    types = function.registers
+    in_line = Counter(item.line for item in function.instructions)
+    loads = [
+        item
+        for item in function.instructions
+        if _is_steady_load(item, written, types) and in_line[item.line] == 1
+    ]
+    places = Counter((item.modifiers, item.operands[1]) for item in loads)
+    if not any(count > 1 for count in places.values()):
+        return function, frozenset()
+    graph = Graph(control_flow(function, lambda name: True))
+    block_of = {
+        item.line: (index, place)
+        for index, block in enumerate(graph.flow.blocks)
+        for place, item in enumerate(block.instructions)
+    }
+    again = dict[int, Instruction]()
+    for item, other in permutations((one for one in loads if one.line in block_of), 2):
+        (first, at), (second, other_at) = block_of[item.line], block_of[other.line]
+        is_in_front = first == second and at < other_at
+        is_on_all_ways = first != second and graph.dominators[second] >> first & 1
+        is_same = (item.modifiers, item.operands[1]) == (other.modifiers, other.operands[1])
+        if is_same and (is_in_front or is_on_all_ways) and item.line not in again:
+            again.setdefault(other.line, item)
+    body = [
+        _moved(item, again[item.line])
+        if isinstance(item, Instruction) and item.line in again
+        else item
+        for item in function.body or ()
+    ]
+    lines = frozenset(one.line for one in again.values())
+    return (replace(function, body=tuple(body)), lines) if again else (function, lines)
+
+
+def _is_steady_load(
+    item: Instruction, written: Mapping[str, int], types: Mapping[str, str]
+) -> bool:
+    """Is it a load of one integer at an address, and into a register, that are written once?"""
+    kind = _LOADING.fullmatch(".".join(item.modifiers))
+    if item.opcode != "ld" or item.guard or kind is None:
+        return False
+    address = _ADDRESS.fullmatch(item.operands[1])
+    is_whole = types.get(item.operands[0], "")[1:] == kind[1]
+    is_once = address is not None and written[item.operands[0]] == written[address[1]] == 1
+    return is_whole and is_once
+
+
+def _moved(item: Instruction, before: Instruction) -> Instruction:
+    bits = item.modifiers[-1][1:]
+    operands = item.operands[0], before.operands[0]
+    return replace(item, opcode="mov", modifiers=(f"b{bits}",), operands=operands)

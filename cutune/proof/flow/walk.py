@@ -16,7 +16,7 @@ from functools import partial
 
 from cutune.core.codes import Code
 from cutune.proof.flow.graph import Graph
-from cutune.proof.values.built_ins import REGISTERS, BuiltIns, KeptGrid
+from cutune.proof.values.built_ins import REGISTERS, BuiltIns, KeptGrid, RowsOfEachBlock
 from cutune.proof.values.operations import FUNCTIONS, Moment, NotUnderstood, Operations, bits_of
 from cutune.proof.values.polynomial import OPAQUE, IntegerPolynomial, TooLarge
 from cutune.proof.values.predicates import (
@@ -264,6 +264,8 @@ class Walk:
         """`blockDim * rounds + threadIdx`, as compilers write J too."""
         grid = self.kept_grid
         if grid is not None and isinstance(value, IntegerPolynomial):
+            if isinstance(grid, RowsOfEachBlock):
+                value = grid.as_elements(value, self.atoms)
             for header in self.graph.loops_around[block] & (grid.loops | grid.by_rounds):
                 value = self._with_rows(header, value)
         return value

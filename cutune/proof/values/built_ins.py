@@ -10,7 +10,7 @@ whole warps in x.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from cutune.proof.values.id_bounds import ID_BITS, ordered
@@ -27,6 +27,7 @@ from cutune.proof.values.polynomial import (
     ZERO,
     Atom,
     IntegerPolynomial,
+    Monomial,
     without,
 )
 from cutune.proof.values.predicates import Both, Fixed, Not, Predicate, Relation
@@ -147,6 +148,8 @@ class WarpsInADimension(BuiltIns):
 
 
 _PREFIX = "row"
+#: Begins the names of elements of segments.
+ELEMENT = "element"
 #: In place of a dimension: elements that each block does for itself.
 ROW = "row"
 #: Elements of a row that all threads of a launch share: with one step more, less than 2^31.
@@ -168,6 +171,9 @@ class KeptGrid(BuiltIns):
     dimension: str = field(kw_only=True)
     #: Headers of loops in which J may be made of what grows by blockDim in each round.
     by_rounds: set[int] = field(default_factory=set)
+    #: What J is at most in loops whose ends a launch is not asked; None: any number.
+    unasked: dict[int, int | None] = field(default_factory=dict)
+    has_learnt_ends: bool = False
     #: Do threads of a warp differ in what they do of an element?
     of_lanes: ClassVar[bool] = False
     #: What J is at most behind a loop, where one step more was added to it.
@@ -192,6 +198,16 @@ class KeptGrid(BuiltIns):
         """The properties of values that depend on the block."""
         here = frozenset({self.dimension})
         return AtomProperties(raw=here, ids=here)
+
+    def anew(self) -> KeptGrid:
+        """Return the reading for another walk, in which it is known which ends are not asked."""
+        anew = replace(self, loops=set(), by_rounds=set(), _known=0)
+        return replace(anew, unasked={**self.unasked}, has_learnt_ends=False)
+
+    def learn_end(self, header: int, most: int | None) -> None:
+        """Note a loop whose end a launch is not asked, and what J is at most behind it."""
+        self.has_learnt_ends |= self.unasked.get(header, 0) != most
+        self.unasked[header] = most
 
     def has_learnt(self) -> bool:
         """Tell whether loops were found since the last call."""
@@ -227,9 +243,8 @@ class KeptGrid(BuiltIns):
             for part in parts:
                 del terms[part]
             self.loops.add(header)
-            properties = AtomProperties(
-                ids=self.differing, loops=loops, interval=Interval(0, self.most)
-            )
+            interval = Interval(0, self.unasked.get(header, self.most))
+            properties = AtomProperties(ids=self.differing, loops=loops, interval=interval)
             element = atoms.named(f"{_PREFIX}{header}", properties)
             with_element = tuple(sorted((*rest, *element.atoms)))
             terms[with_element] = terms.get(with_element, 0) + coefficient
@@ -320,6 +335,22 @@ class RowsOfEachBlock(KeptGrid):
     """
 
     has_one_dimension: bool = False
+    #: How many elements threads have, one block apart, as values of the walk tell.
+    segments: set[int] = field(default_factory=set)
+
+    def as_elements(self, value: IntegerPolynomial, atoms: Atoms) -> IntegerPolynomial:
+        """Return a value as it is, and note how many blocks each block of the launch stands for.
+
+        `2 * blockDim.x * blockIdx.x + threadIdx.x` is the id and as many threads as the blocks in
+        front of it have once more.
+        """
+        for monomial, coefficient in value.terms:
+            rest = without(monomial, Atom(IDENTITY, "x"))
+            if rest is not None:
+                more, left = divmod(dict(value.terms).get(_with(rest, *_IN_FRONT), 0), coefficient)
+                if left == 0 and 0 < more < _MOST_SEGMENTS:
+                    self.segments.add(more + 1)
+        return value
 
     @property
     def differing(self) -> frozenset[str]:
@@ -330,6 +361,68 @@ class RowsOfEachBlock(KeptGrid):
         if self.has_one_dimension and dimension != self.dimension and kind in (THREAD, BLOCK_SIZE):
             return ZERO if kind == THREAD else ONE
         return IntegerPolynomial.atom(kind, dimension)
+
+
+#: Threads of the blocks in front of one.
+_IN_FRONT = (Atom(BLOCK, "x"), Atom(BLOCK_SIZE, "x"))
+#: Blocks that a block stands for, at most.
+_MOST_SEGMENTS = 8
+#: Elements of a launch: each has a number of 32 bits with a sign.
+MOST_ELEMENTS = (1 << 31) - 1
+
+
+def _with(monomial: Monomial, *atoms: Atom) -> Monomial:
+    return tuple(sorted([*monomial, *atoms]))
+
+
+@dataclass
+class Segments(RowsOfEachBlock):
+    """Elements that lie one block apart in a segment of the block, as many for each thread.
+
+    Segment b of `count * blockDim.x` elements is that of block b: each element of all segments is
+    one thread's, in one of `count` places. With another block, and as many threads in the launch,
+    these are the same elements, each of another thread, and perhaps in another place. An atom
+    stands for the element in each place.
+    """
+
+    count: int = field(kw_only=True)
+    #: Numbers that a launch is asked not to be negative: what elements are compared with.
+    asked: set[IntegerPolynomial] = field(default_factory=set)
+
+    def as_elements(self, value: IntegerPolynomial, atoms: Atoms) -> IntegerPolynomial:
+        """Return a value with atoms for `count * blockDim * blockIdx + threadIdx`, and so on."""
+        terms = dict(value.terms)
+        for monomial, coefficient in value.terms:
+            for atom in {one for one in monomial if one.kind in (IDENTITY, OPAQUE)}:
+                if (begun := self._begun(atom)) is None:
+                    continue
+                first, in_front = begun
+                rest = without(monomial, atom) or ()
+                before, apart = _with(rest, *_IN_FRONT), _with(rest, Atom(BLOCK_SIZE, "x"))
+                more, left = divmod(terms.get(apart, 0), coefficient)
+                is_element = terms.get(before, 0) == coefficient * in_front
+                if is_element and left == 0 and 0 <= first + more < self.count:
+                    for gone in (monomial, before, apart):
+                        terms.pop(gone, None)
+                    element = self.element_in(first + more, atoms)
+                    terms[_with(rest, *element.atoms)] = coefficient
+        return IntegerPolynomial.of(terms) if terms != dict(value.terms) else value
+
+    def _begun(self, atom: Atom) -> tuple[int, int] | None:
+        """The place of an element that may be moved by blocks, and what it lacks of those in front.
+
+        The id lacks all but one of each block's.
+        """
+        if atom == Atom(IDENTITY, "x"):
+            return 0, self.count - 1
+        is_element = atom.kind == OPAQUE and atom.name.startswith(ELEMENT)
+        return (int(atom.name.removeprefix(ELEMENT)), 0) if is_element else None
+
+    def element_in(self, place: int, atoms: Atoms) -> IntegerPolynomial:
+        """Return the atom for the element that threads have in one of their places."""
+        interval = Interval(0, MOST_ELEMENTS - 1)
+        properties = AtomProperties(ids=frozenset("x"), interval=interval)
+        return atoms.named(f"{ELEMENT}{place}", properties)
 
 
 @dataclass

@@ -627,3 +627,103 @@ KERNEL(counts_rounds_beside) {
     for (int k = 0; k < I[k]; ++k) if (i < n) a[i] = q;
 }
 KERNEL(by_place) { OWN_IN_SLOTS(b[i] + t) FIRST { ADD_SLOTS(k) atomicAdd(c, s); } }
+
+// ---- segments
+// Threads have elements that lie a block apart, and do the same of each.
+#undef MOST
+#define MOST
+#define ADD_TWO(own, other) \
+    __shared__ int w[32]; int t = T, i = 2 * D * blockIdx.x + t, s = own; other; WARPS SLOTS \
+    FIRST { ADD_SLOTS(k) atomicAdd(c, s); }
+KERNEL(two_of_each) { ADD_TWO(i < n ? I[i] : 0, if (i + D < n) s += I[i + D]) }
+KERNEL(whole_segments) { ADD_TWO(I[i], s += I[i + D]) }
+KERNEL(second_first) { ADD_TWO(i + D < n ? I[i + D] : 0, if (i < n) s += I[i]) }
+KERNEL(functions_of_two) {
+    ADD_TWO(i < n ? I[i] * 3 + I[i + 1] : 0, if (i + D < n) s += I[i + D] * 3 + I[i + D + 1])
+}
+KERNEL(four_of_each) {
+    __shared__ int w[32]; unsigned t = T, i = blockIdx.x * (D * 4) + t, s = 0;
+    for (int k = 0; k < 4; ++k) if (i + k * D < n) s += I[i + k * D];
+    WARPS SLOTS
+    FIRST { ADD_SLOTS(k) atomicAdd((unsigned *)c, s); }
+}
+KERNEL(long_segments) {
+    __shared__ int w[32]; size_t t = T, i = (size_t)blockIdx.x * D * 2 + t; int s = 0;
+    if (i < n) s = I[i];
+    if (i + D < n) s += I[i + D];
+    WARPS SLOTS
+    FIRST { ADD_SLOTS(k) atomicAdd(c, s); }
+}
+KERNEL(greatest_of_two) {
+    __shared__ int w[32]; int t = T, i = 2 * D * blockIdx.x + t, s = -2147483647 - 1;
+    if (i < n) s = I[i];
+    if (i + D < n) s = max(s, I[i + D]);
+    LARGEST(max)
+    SLOTS
+    FIRST { for (int k = 1; k < D / 32; ++k) s = max(s, w[k]); atomicMax(c, s); }
+}
+
+// ---- rounded_segments
+#define ADD_REALS(own, other) \
+    __shared__ float w[32]; int t = T, i = 2 * D * blockIdx.x + t; float s = own; other; \
+    DOWN SLOTS FIRST_WARP(DOWN FIRST atomicAdd(a, s);)
+KERNEL(rounded_segment) { ADD_REALS(i < n ? b[i] : 0, if (i + D < n) s += b[i + D]) }
+KERNEL(products_of_two) {
+    ADD_REALS(i < n ? b[i] * b[i + 1] : 0, if (i + D < n) s += b[i + D] * b[i + D + 1])
+}
+
+// ---- not_segments
+// The same, where another block would add something else, or it is not seen that it does not.
+#undef MOST
+#define MOST __launch_bounds__(256)
+KERNEL(differences_of_two) { ADD_TWO(i < n ? I[i] : 0, if (i + D < n) s -= I[i + D]) }
+KERNEL(second_counts_twice) { ADD_TWO(i < n ? I[i] : 0, if (i + D < n) s += 2 * I[i + D]) }
+KERNEL(second_ends_elsewhere) { ADD_TWO(i < n ? I[i] : 0, if (i + D < m) s += I[i + D]) }
+KERNEL(second_ends_later) { ADD_TWO(i < n ? I[i] : 0, if (i + D <= n) s += I[i + D]) }
+KERNEL(decided_by_first) { ADD_TWO(0, if (i < n) s = I[i] + I[i + D]) }
+KERNEL(second_not_decided) { ADD_TWO(i < n ? I[i] : 0, s += I[i + D]) }
+KERNEL(next_of_second) { ADD_TWO(I[i], s += I[i + D + 1]) }
+KERNEL(first_twice) { ADD_TWO(I[i], s += I[i]) }
+KERNEL(second_lacks) { ADD_TWO(I[i], s += t) }
+KERNEL(second_of_another_array) { ADD_TWO(I[i], s += c[i + D + 9]) }
+KERNEL(product_of_both) { ADD_TWO(I[i], s *= I[i + D]) }
+KERNEL(greater_of_both) { ADD_TWO(I[i], s = max(s, I[i + D])) }
+KERNEL(begins_at_one_of_two) { ADD_TWO(i < n ? I[i] : 1, if (i + D < n) s += I[i + D]) }
+KERNEL(one_segment) {
+    __shared__ int w[32]; int t = T, i = D * blockIdx.x + t, s = I[i] + I[i + D];
+    WARPS SLOTS
+    FIRST { ADD_SLOTS(k) atomicAdd(c, s); }
+}
+KERNEL(two_of_three) {
+    __shared__ int w[32]; int t = T, i = 3 * D * blockIdx.x + t, s = I[i] + I[i + D];
+    WARPS SLOTS
+    FIRST { ADD_SLOTS(k) atomicAdd(c, s); }
+}
+KERNEL(three_of_two) {
+    __shared__ int w[32]; int t = T, i = 2 * D * blockIdx.x + t, s = I[i] + I[i + D] + I[i + 2 * D];
+    WARPS SLOTS
+    FIRST { ADD_SLOTS(k) atomicAdd(c, s); }
+}
+KERNEL(counts_threads_of_two) { ADD_TWO(I[i], s += I[i + D] + 1) }
+KERNEL(stores_of_two) { ADD_TWO(I[i], s += I[i + D]; a[i] = s) }
+KERNEL(first_by_number) { ADD_TWO(I[i] + i, s += I[i + D]) }
+KERNEL(half_of_two) {
+    __shared__ int w[32]; int t = T, i = 2 * D * blockIdx.x + t, s = I[i] + I[i + D];
+    WARPS SLOTS
+    FIRST { ADD_SLOTS(k) atomicAdd(c, s / 2); }
+}
+KERNEL(stores_part_of_two) {
+    __shared__ int w[32]; int t = T, i = 2 * D * blockIdx.x + t, s = I[i] + I[i + D];
+    WARPS SLOTS
+    FIRST { ADD_SLOTS(k) a[blockIdx.x] = s; }
+}
+KERNEL(by_own_memory) {
+    __shared__ int w[32]; int t = T, i = 2 * D * blockIdx.x + t, own[4] = {1, 2, 3, 4};
+    own[n & 3] = n;
+    int s = I[i] * own[m & 3];
+    own[m & 3] = n + m;
+    s += I[i + D] * own[m & 3];
+    WARPS SLOTS
+    FIRST { ADD_SLOTS(k) atomicAdd(c, s); }
+}
+KERNEL(reads_its_sum) { ADD_TWO(c[i], s += c[i + D]) }

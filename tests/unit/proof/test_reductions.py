@@ -74,6 +74,26 @@ def test_parts_that_another_block_does_not_have(module: Module, name: str) -> No
     assert (refused.code is Code.BLOCK_RESULT) == (name == "stores_its_part")
 
 
+@pytest.mark.parametrize("name", [*SECTIONS["segments"], *SECTIONS["rounded_segments"]])
+def test_elements_a_block_apart(module: Module, name: str) -> None:
+    proof = prove(module, name)
+    assert proof.refused is None, proof.refused
+    assert proof.widths == tuple(range(32, 1025, 32))
+    assert proof.reassociates == (name in SECTIONS["rounded_segments"])
+    x = proof.dimensions[0]
+    assert x.raw is None and x.bounds == () and x.grid_stride
+    # Each element has a number of 32 bits with a sign.
+    most, each = ((1 << 31) - 1, 4 if name == "four_of_each" else 2)
+    asked = {(one.larger.literal, one.smaller.literal, one.dimension) for one in proof.spreads}
+    assert (most, each, 0) in asked
+
+
+@pytest.mark.parametrize("name", SECTIONS["not_segments"])
+def test_elements_of_which_another_block_does_something_else(module: Module, name: str) -> None:
+    proof = prove(module, name)
+    assert proof.refused is not None or proof.dimensions[0].raw is not None
+
+
 @pytest.mark.parametrize("name", ["no_barrier", "a_slot_too_early", "told_too_late"])
 def test_races_are_named(module: Module, name: str) -> None:
     proof = prove(module, name)
