@@ -115,7 +115,8 @@ class KernelOperands:
     def stepping(self, index: int) -> frozenset[str]:
         if self.tokens[index - 1].text != _STEP:
             return frozenset()
-        return self._aliases.get(self.tokens[index - 2].text, frozenset())
+        name = self.tokens[index - 2].text
+        return self._aliases.get(name) or self._begun.get(name, frozenset())
 
     def value(self, index: int) -> int | None:
         """The value of a literal or a constant; None where it is not known."""
@@ -164,6 +165,23 @@ class KernelOperands:
                 found[tokens[index].text] = meant
         return found
 
+    @cached_property
+    def _begun(self) -> dict[str, frozenset[str]]:
+        """Names of variables that begin as a sum with an index: `int j = ends[row] + tid;`."""
+        found: dict[str, frozenset[str]] = {}
+        for index in self.places[:-3]:
+            if self.tokens[index].kind != "IDENTIFIER" or self.tokens[index + 1].text != "=":
+                continue
+            place, summed = index + 2, set[str]()
+            while place in self.places and self.tokens[place].text not in (";", ",", ")"):
+                if self.tokens[place - 1].text in ("=", "+"):
+                    summed |= self._dimensions_at(place)
+                partner = self.syntax.brackets.partner[place]
+                place = max(partner, place) + 1
+            if len(summed) == 1:
+                found[self.tokens[index].text] = frozenset(summed)
+        return found
+
 
 @dataclass(frozen=True)
 class BlockOperands:
@@ -182,7 +200,8 @@ class BlockOperands:
         """Operands to wrap, each with the dimensions that it may stand for: `x`, `xy`.
 
         Those that an index is multiplied by, and names among them elsewhere; where no index
-        is multiplied by anything (`i += THREADS`), all names of constants.
+        is multiplied by anything (`i += THREADS`), all names of constants. So are numbers of which
+        a part is taken (`256 / 2`).
         """
         operands = [index for index in self.kernel.places if self.kernel.is_operand(index)]
         factors = {index: axis for index in operands if (axis := self._multiplied(index))}
@@ -190,7 +209,8 @@ class BlockOperands:
         for index in operands:
             token = self._tokens[index]
             is_name = token.kind == "IDENTIFIER" and (not factors or token.text in names)
-            axes = factors.get(index) or (self._possible(index) if is_name else "")
+            is_part = token.kind == "NUMBER" and self._tokens[index + 1].text in ("/", ">>")
+            axes = factors.get(index) or (self._possible(index) if is_name or is_part else "")
             if axes:
                 yield token, axes
 
