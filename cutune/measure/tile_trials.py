@@ -8,7 +8,7 @@ numbers with infinities, NaN and zeros of both signs. A copy does the same if
 - memory holds the same bytes afterwards, so that sums are rounded in the same order;
 - it reads and writes where the kernel does, from its first byte to its last in each array;
 - no access is a race, and no shared memory is read that nobody wrote;
-- memory is the same with other numbers in the code as well (`trial_numbers`).
+- memory is the same where operations on data are other functions (`trial_functions`).
 
 That says something of other sizes and other data because what is asked of the code is narrow: what
 it accesses does not depend on data; what it makes of sizes shows at those that were tried
@@ -44,6 +44,7 @@ from cutune.measure import tile_costs
 from cutune.measure.replay.replay import GHOSTS
 from cutune.measure.trial_code import assembled_code, functions_reached, strange_register
 from cutune.measure.trial_contents import LaunchVariables, TrialContents, near_numbers, same_numbers
+from cutune.measure.trial_functions import with_functions
 from cutune.measure.trial_launches import (
     Assigned,
     Ended,
@@ -60,7 +61,6 @@ from cutune.measure.trial_launches import (
     per_thread,
     without_most_large,
 )
-from cutune.measure.trial_numbers import with_other_numbers
 from cutune.measure.trial_outcomes import Outcomes
 from cutune.measure.trial_parameters import LaunchParameters, Numbers
 from cutune.measure.trial_sizes import Domain, Sizes, SizesTried, numbers_of
@@ -92,6 +92,8 @@ _NAMED = 40
 _FARTHEST, _FARTHEST_ASKED = 9, 4096
 #: Launches with all kinds of contents; others have one each.
 _THOROUGH = 16
+#: Contents at random: what variables hold at first, and other numbers.
+_RANDOM = (0, 3)
 #: As many launches are watched, the largest first.
 _WATCHED = 96
 #: As the checker has it.
@@ -381,8 +383,7 @@ class _Trial:
             # Bodies of blocks in turn are the kernel's.
             watched = [(self.kernel.name, tile.own()), (copy.kernel, tile)][: 2 - self.is_in_turn]
             said = next((s for one in watched if (s := self._objection(*one, launches))), "")
-            said = said or self._outcomes.unlike(self.entries[name] for name, _ in watched)
-            return said or ("" if self.is_in_turn else self._by_other_numbers(copy, launches))
+            return said or ("" if self.is_in_turn else self._by_other_functions(copy, launches))
         names = [one.name for one in self.kernel.parameters]
         return f"its results are others at {different.said(names if self._compared else ())}"
 
@@ -399,17 +400,17 @@ class _Trial:
                     return others[0]
         return None
 
-    def _by_other_numbers(self, copy: KernelVariant, launches: Sequence[TriedLaunch]) -> str:
-        """Say whether a copy does the same with numbers of trials alone; contents are random."""
-        tried = copy, launches[:_THOROUGH], count(3 * _THOROUGH, 3)
-        is_alike = all(o and not o._different(*tried) for o in self._others)
-        return "" if is_alike else "its results are others where numbers are less simple"
+    def _by_other_functions(self, copy: KernelVariant, launches: Sequence[TriedLaunch]) -> str:
+        """Say whether a copy makes the same expressions of data; contents are random."""
+        if (others := self._others) is None:
+            return "nothing is known of what it does with data"
+        is_alike = others._different(copy, launches[:_THOROUGH], count()) is None
+        return "" if is_alike else "its results are others where operations on data are"
 
     @cached_property
-    def _others(self) -> list[_Trial | None]:
-        about = self.text, self.module, self._watched_entries
-        made = (with_other_numbers(*about, are_all) for are_all in (True, False))
-        return [replace(self, loaded=m, is_noted=True, expected={}) if m else None for m in made]
+    def _others(self) -> _Trial | None:
+        made = with_functions(self.text, self.module, self._watched_entries)
+        return replace(self, loaded=made, is_noted=True, expected={}) if made else None
 
     def _against_turns(self, tile: Tile, domain: Domain) -> str:
         """Why blocks that come in turn may find what they would not find by themselves."""
@@ -433,7 +434,9 @@ class _Trial:
     ) -> Iterator[None]:
         """Launch the kernel or a copy, of a module that notes what it does."""
         noting = replace(self, loaded=loaded, is_noted=True)
-        for launch, contents in islice(product(tried, range(3)), _WATCHED):
+        # Of sizes alone it is asked what data do not decide.
+        kinds = range(3) if self.is_in_turn else range(1)
+        for launch, contents in islice(product(tried, kinds), _WATCHED):
             if (grid := grid_at(tile, dict(launch.sizes))) is not None:
                 noting._run(self.entries[kernel], grid, tile, launch, contents)
                 yield
@@ -543,7 +546,7 @@ class _Trial:
         names = self.entries[self.kernel.name], self.entries[copy.kernel]
         places = [place for _, place, _ in launch.arrays]
         try:
-            for contents in range(3) if number < _THOROUGH else (number % 3,):
+            for contents in self._kinds(number):
                 key = own, launch, contents
                 if key not in self.expected:
                     _, after = self._run(names[0], own_grid, own, launch, contents)
@@ -554,6 +557,12 @@ class _Trial:
         except (CutuneError, Hazards):
             return False
         return True
+
+    def _kinds(self, number: int) -> Sequence[int]:
+        """The kinds of contents with which a launch of this number is tried."""
+        if self.is_noted:
+            return _RANDOM
+        return range(3) if number < _THOROUGH else (number % 3,)
 
     def _objection(self, kernel: str, tile: Tile, launches: Sequence[TriedLaunch]) -> str:
         runs = partial(self._noted, kernel, tile, launches)

@@ -1,19 +1,16 @@
 """What has to show in trials of a kernel. Takes PTX, gives decisions: instructions with outcomes.
 
-A kernel may do something else at sizes, or with data, that nobody has tried: `n > 50 && m > 50`,
-`hash(a[i]) == 0`, a count that wraps around in long rows. What tells such cases apart is an
-instruction that did the same in all trials. So each comparison has to come out both ways, and what
-cuts off or limits a number has to change it, and to leave something of it: `n / 1000` that was
-always 0 is not known. Where several comparisons decide together, each may come out both ways and
-never all at once: so a comparison is asked where it decides, what is chosen by one has to be seen,
-and factors that follow from data have to be other than 0 at once. Nothing has to show of
+A kernel may do something else at sizes that nobody has tried: `n > 50 && m > 50`, `n / 1000 == 7`.
+What tells such cases apart is an instruction that did the same in all trials. So each comparison of
+a size has to come out both ways, and what cuts off or limits a size has to change it, and to leave
+something of it. Where several comparisons decide together, each may come out both ways and never
+all at once: so a comparison is asked where it decides, what is chosen by one has to be seen, and
+factors that follow from comparisons have to be other than 0 at once. Nothing has to show of
 
 - what depends on the place of a thread in its block alone, which all launches show;
 - comparisons of an index with a size, and of a size with a small number (`n > 0`);
-- signs of numbers that cannot be negative, where no size is.
-
-Some things never show: sums of data that become longer or shorter numbers, since sums of parts may
-wrap around where others do not, and what operations that nobody has looked at make of data.
+- signs of numbers that cannot be negative, where no size is;
+- what is made of data: that is told by other functions in its place (`trial_functions`).
 """
 
 from __future__ import annotations
@@ -32,9 +29,9 @@ from cutune.ptx.of_place import (
     live_at_labels,
     registers_of_places,
 )
-from cutune.ptx.taint import made_of_themselves, results, spaces
+from cutune.ptx.taint import results, spaces
 from cutune.ptx.tried_sizes import FollowedSizes
-from cutune.ptx.types import LOADS, TYPE_BYTES, Instruction, opcodes
+from cutune.ptx.types import LOADS, Instruction
 
 #: Sizes are compared with numbers up to this alike in all trials, if no more is added before.
 _SMALLEST, _MOVED = 4, 64
@@ -48,35 +45,9 @@ _ROUNDED = frozenset({"add", "sub"})
 _KEEPS_SIGN = frozenset(
     {"mov", "cvt", "add", "mul", "mad", "shl", "shr", "div", "rem", "min", "max", "or", "selp"}
 )
-_ADDING = frozenset({"add", "sub", "mad", "mul", "dp4a", "dp2a"})
-_SUMS = frozenset(
-    {"mov", "add", "sub", "mad", "mul", "fma", "shl", "shfl", "neg", "selp", "dp4a", "dp2a"}
-)
-#: What passes data on as they are: a product with them is 0 where they are.
-_PLAIN = frozenset({"mov", "cvt", "cvta", "neg", "abs", "shfl"})
 _PRODUCTS = frozenset({"mul", "mad", "fma"})
-#: What is known of data: nothing is hidden but where `_of`, `_of_choices` or `_of_limits` asks.
-_KNOWN = opcodes(
-    """
-    abs add and atom bar barrier bfe bfi bfind bra brev call clz copysign cos cvt cvta div dp2a dp4a
-    ex2 fma ld ldu lg2 lop3 mad max min mov mul neg not or popc prmt rcp red rem ret rsqrt selp setp
-    shf shfl shl shr sin sqrt st sub tanh xor
-    """
-)
-#: Results of these are 0 for data that are large, or far below 0; and others that hide a number.
-_UNDERFLOWS = frozenset({"div", "sqrt", "rsqrt", "rcp", "ex2", "lg2", "sin", "cos", "tanh"})
-_LIMITS = {"ex2": ("inf",), "tanh": ("1", "-1"), "sat": ("1",)}
-#: Numbers as PTX writes them, by their types.
-REALS_AS_BITS = {
-    "f32": {"0": "0f00000000", "1": "0f3F800000", "-1": "0fBF800000", "inf": "0f7F800000"},
-    "f64": {"0": "0d0000000000000000", "1": "0d3FF0000000000000", "-1": "0dBFF0000000000000"}
-    | {"inf": "0d7FF0000000000000"},
-}
-#: What sums keep in shared memory is found in so many passes.
-_PASSES = 3
-#: What is said of sums of data that become other numbers.
-WRAPS = "it makes a sum of data longer or shorter, which may wrap around"
-_TO_WHOLE = frozenset({"rni", "rzi", "rmi", "rpi"})
+#: Zero as PTX writes it, by the types of numbers.
+ZEROS = {"f32": "0f00000000", "f64": "0d0000000000000000"}
 #: In place of the basic block of a predicate that ways bring along.
 _ANYWHERE = -1
 #: Types of numbers that are compared in what is noted.
@@ -92,7 +63,6 @@ class Decision:
     Attributes:
         differs_from: operands from which its result has to differ.
         factors: operands that have to be other than 0 at once.
-        signs: does its result have to be below and above 0?
         read: a predicate that it reads, which is asked in place of its result.
     """
 
@@ -100,7 +70,6 @@ class Decision:
     differs_from: tuple[str, ...] = ()
     factors: tuple[str, ...] = ()
     read: str = ""
-    signs: bool = False
 
     @property
     def is_of_operands(self) -> bool:
@@ -110,11 +79,11 @@ class Decision:
     @property
     def notes(self) -> int:
         """How many things are noted: both outcomes; or that it was come to, and what shows."""
-        return 3 if self.signs else len(self.differs_from) + 1 if self.differs_from else 2
+        return len(self.differs_from) + 1 if self.differs_from else 2
 
 
 class Decisions:
-    """What has to show of a function, and what of it never does."""
+    """What has to show of a function."""
 
     def __init__(self, values: FollowedSizes) -> None:
         self._instructions, self._values = values.instructions, values
@@ -125,37 +94,40 @@ class Decisions:
         #: Of predicates that have to show, the basic block that has them.
         set_in: dict[str, int] = {}
         for block, one in _in_blocks(self._values.body):
-            is_of_data = self._is_of_data(one)
-            if of_data and not (one.opcode == "setp" and is_of_data):
+            if of_data:
+                yield from (
+                    (Decision(one),) if one.opcode == "setp" and self._is_of_data(one) else ()
+                )
                 continue
-            for decision in self._of(one, is_of_data):
+            for decision in () if self._is_of_data(one) else self._of(one):
                 yield decision
                 set_in.update(dict.fromkeys(results(one), block))
             if type_of(one, 0) == "pred" and one.opcode == "mov" and one.operands[1] in set_in:
                 set_in[one.operands[0]] = _ANYWHERE
-            if not of_data:
-                yield from self._of_choices(one)
-                yield from self._of_limits(one)
-                read = {one.guard, *(one.operands[-1:] if one.opcode == "selp" else ())}
-                elsewhere = (name for name in sorted(read) if set_in.get(name, block) != block)
-                yield from (Decision(one, read=name) for name in elsewhere)
+            yield from self._of_choices(one)
+            read = {one.guard, *(one.operands[-1:] if one.opcode == "selp" else ())}
+            elsewhere = (name for name in sorted(read) if set_in.get(name, block) != block)
+            yield from (Decision(one, read=name) for name in elsewhere)
 
-    def _of(self, one: Instruction, is_of_data: bool) -> Iterator[Decision]:
+    def _of(self, one: Instruction) -> Iterator[Decision]:
         """What has to show of the result of an instruction by itself."""
         if one.opcode == "setp":
-            yield from self._comparison(one, is_of_data)
+            if self._is_asked(one):
+                yield Decision(one)
+            else:
+                self._settled.update(results(one))
         elif type_of(one, 0) == "pred" and one.opcode in _LOGIC:
             if self._settled.issuperset(self._values.read(one)):
                 self._settled.update(results(one))
             else:
                 yield Decision(one)
-        elif self._is_open(one) and (others := self._others(one, is_of_data)):
+        elif self._is_open(one) and (others := self._others(one)):
             yield Decision(one, others)
 
-    # ---- numbers that comparisons of data choose
+    # ---- numbers that comparisons choose
 
     def _of_choices(self, one: Instruction) -> Iterator[Decision]:
-        """What has to show where a number is chosen, or hides one that follows from data.
+        """What has to show where a number is chosen, or hides one that follows from comparisons.
 
         Each of two comparisons may come out both ways, and never both of them at once.
         """
@@ -173,28 +145,19 @@ class Decisions:
             if differs_from := tuple(kept):
                 yield Decision(one, differs_from)
 
-    def _of_limits(self, one: Instruction) -> Iterator[Decision]:
-        """What has to show of results of data that have a limit, or are cut to whole numbers."""
-        kind, is_product = type_of(one, 0), "hi" in one.modifiers and one.opcode == "mul"
-        is_cut = one.opcode == "cvt" and not _TO_WHOLE.isdisjoint(one.modifiers)
-        is_limited = one.opcode in _UNDERFLOWS and kind in REALS
-        is_limited |= "sat" in one.modifiers or is_cut or is_product or one.opcode == "prmt"
-        if not self._is_of_data(one) or kind not in _WATCHED:
-            return
-        if one.opcode == "copysign":
-            yield Decision(one, signs=True)
-        if not is_limited:
-            return
-        ends = ["0", *_LIMITS.get(one.opcode, ()), *_LIMITS["sat"] * ("sat" in one.modifiers)]
-        if kind in REALS:
-            yield Decision(one, tuple(REALS_AS_BITS[kind][end] for end in ends))
-        else:
-            yield Decision(one, ("0", "-1") if is_product and kind[0] == "s" else ("0",))
-
     def _is_of_data(self, one: Instruction) -> bool:
         """Does it read what follows from data, be it by comparisons?"""
-        read = self._values.read(one)
-        return not (self._values.loaded.isdisjoint(read) and self._of_data[1].isdisjoint(read))
+        return not self._of_data.isdisjoint(self._values.read(one))
+
+    @cached_property
+    def _of_data(self) -> set[str]:
+        found, size = {*self._values.loaded}, -1
+        while size != (size := len(found)):
+            for one in self._instructions:
+                if not found.isdisjoint(self._values.read(one)):
+                    found.update(results(one))
+            found |= self._chosen_by_branches(found)
+        return found
 
     @property
     def _asked(self) -> set[str]:
@@ -205,15 +168,8 @@ class Decisions:
         return self._choices[1]
 
     @cached_property
-    def _of_data(self) -> tuple[set[str], set[str]]:
-        return self._followed(are_sizes_asked=False)
-
-    @cached_property
     def _choices(self) -> tuple[set[str], set[str]]:
-        return self._followed(are_sizes_asked=True)
-
-    def _followed(self, are_sizes_asked: bool) -> tuple[set[str], set[str]]:
-        """Predicates that have to show, and registers of what is computed from data or by these.
+        """Predicates of sizes that have to show, and registers of what is computed by these.
 
         What such numbers are kept in is read as one of them, wherever in shared memory it lies.
         """
@@ -222,20 +178,19 @@ class Decisions:
             for one in self._instructions:
                 read = {*self._values.read(one)}
                 is_derived = not found.isdisjoint(read)
-                is_of_data = is_derived or not self._values.loaded.isdisjoint(read)
                 follows = not asked.isdisjoint(read)
                 if one.opcode == "setp":
-                    is_decided = are_sizes_asked and self._is_open(one) and not self._is_usual(one)
-                    asked.update(results(one) if is_of_data or is_decided else ())
+                    is_asked = is_derived or (not self._is_of_data(one) and self._is_asked(one))
+                    asked.update(results(one) if is_asked else ())
                 elif type_of(one, 0) == "pred":
                     asked.update(results(one) if follows else ())
                 elif one.opcode in LOADS:
                     found.update(results(one) if not kept.isdisjoint(spaces(one)) else ())
                 elif one.opcode in ("st", "atom", "red"):
                     kept |= {"shared", "local"} & spaces(one) if is_derived else set()
-                elif is_derived or follows or (is_of_data and one.opcode not in _PLAIN):
+                elif is_derived or follows:
                     found.update(results(one))
-            found |= self._of_data[1] if are_sizes_asked else self._chosen_by_branches(asked)
+            found |= self._chosen_by_branches(asked)
         return asked, found
 
     def _chosen_by_branches(self, asked: Set[str]) -> set[str]:
@@ -269,11 +224,9 @@ class Decisions:
     def _of_place(self) -> frozenset[str]:
         return registers_of_places(self._values.body)
 
-    def _comparison(self, one: Instruction, is_of_data: bool) -> Iterator[Decision]:
-        if is_of_data or (self._is_open(one) and not self._is_usual(one)):
-            yield Decision(one)
-        else:
-            self._settled.update(results(one))
+    def _is_asked(self, one: Instruction) -> bool:
+        """Is it a comparison of sizes that trials do not show anyway?"""
+        return self._is_open(one) and not self._is_usual(one)
 
     def _is_usual(self, one: Instruction) -> bool:
         """Are two sizes compared, an index with a size say, or a size with a small number?
@@ -290,19 +243,16 @@ class Decisions:
         moved = max(map(self._values.moved_by, sizes), default=0)
         return all(number <= _SMALLEST and moved <= _MOVED for number in numbers)
 
-    def _others(self, one: Instruction, is_of_data: bool) -> tuple[str, ...]:
+    def _others(self, one: Instruction) -> tuple[str, ...]:
         kind = type_of(one, 0)
         if kind in REALS:
-            is_of_launch = not (is_of_data or self._values.reals.isdisjoint(self._values.read(one)))
-            if kind not in REALS_AS_BITS:
-                return ()
-            if is_of_launch and one.opcode in _ROUNDED:
-                return (REALS_AS_BITS[kind]["0"],)
-            return one.operands[1:3] if is_of_data and one.opcode in ("min", "max") else ()
+            is_of_launch = not self._values.reals.isdisjoint(self._values.read(one))
+            is_asked = is_of_launch and one.opcode in _ROUNDED and kind in ZEROS
+            return (ZEROS[kind],) if is_asked else ()
         if one.opcode not in _NOT_ZERO | _NOT_SAME:
             return ()
         is_sign = one.opcode in ("shr", "abs", "max") and self._has_no_sign(one)
-        is_usual = one.opcode in ("min", "max") and not is_of_data and self._is_usual(one)
+        is_usual = one.opcode in ("min", "max") and self._is_usual(one)
         if is_sign and one.opcode == "shr":
             self._zeros.update(results(one))
         if is_sign or is_usual or one.operands[1] in self._zeros:
@@ -346,103 +296,6 @@ class Decisions:
         operands = one.operands[1:3] if one.opcode == "selp" else one.operands[1:]
         are_positive = all(_is_positive(operand, positive, least) for operand in operands)
         return one.opcode in _KEEPS_SIGN and are_positive
-
-    # ---- what trials do not show
-
-    def hidden(self) -> str:
-        """Return what is made of data that trials cannot tell of; "" if nothing."""
-        return self._wrapping() or self._unknown()
-
-    def _unknown(self) -> str:
-        """Return an operation on data of which nothing is known, in words; "" if there is none."""
-        for one in self._instructions:
-            follows = not self._asked.isdisjoint(self._values.read(one))
-            if not (self._is_of_data(one) or follows) or type_of(one, 0) == "pred":
-                continue
-            is_derived = not self._derived.isdisjoint(self._values.read(one))
-            is_hidden = (one.opcode in ("dp4a", "dp2a") or "x2" in one.modifiers) and is_derived
-            is_hidden |= one.opcode in ("mad", "mul24", "mad24") and "hi" in one.modifiers
-            # Of short numbers it is not noted what they are.
-            of_choice = one.opcode in {*_PRODUCTS, *_UNDERFLOWS, "min", "max"} and is_derived
-            is_short = type_of(one, 0) in REALS - _WATCHED and of_choice
-            if one.opcode not in _KNOWN or is_hidden or is_short:
-                return f"nothing is known of '{one.opcode}' of data"
-        return ""
-
-    def _wrapping(self) -> str:
-        for one in self._instructions:
-            is_sum = not self._sums.isdisjoint(results(one))
-            if is_sum and one.opcode in _ADDING and type_of(one, 0) in ("s16", "u16"):
-                return "it adds up data in 16 bits"
-            if is_sum and "sat" in one.modifiers:
-                return "it adds up data up to a limit"
-            of_sum = results(one) if one.opcode in LOADS else self._values.read(one)
-            if self._is_other_number(one) and not self._sums.isdisjoint(of_sum):
-                return WRAPS
-        return ""
-
-    def _is_other_number(self, one: Instruction) -> bool:
-        """Does it make an integer longer or shorter, or a real number of it?"""
-        kinds = {type_of(one, 0), type_of(one, 1)}
-        if one.opcode in LOADS:
-            wide = self._values.registers.get(one.operands[0], "")[1:]
-            return wide.isdigit() and int(wide) > max(
-                8 * TYPE_BYTES.get(kind, 16) for kind in kinds
-            )
-        return (one.opcode == "cvt" or "wide" in one.modifiers) and not kinds <= REALS
-
-    def terms(self) -> int:
-        """Return of how many integers that are data the longest sum is that becomes another one.
-
-        Sums that are written out, as of a tile, are meant: such of a loop are refused.
-        """
-        terms: dict[str, int] = {}
-        kept, most = 1, 0
-        for _ in range(_PASSES):
-            for one in self._instructions:
-                read = [terms[name] for name in self._values.read(one) if name in terms]
-                is_known = one.opcode in LOADS or type_of(one, 0) in REALS or not read
-                own = (sum if one.opcode in _ADDING else max)(read) if not is_known else 1
-                if one.opcode in LOADS and "shared" in spaces(one):
-                    own = kept
-                if one.opcode in ("st", "atom", "red") and "shared" in spaces(one):
-                    kept = max(kept, *read, 1)
-                is_of_data = one.opcode in LOADS or self._is_of_data(one)
-                if is_of_data and one.opcode != "setp":
-                    terms.update(dict.fromkeys(results(one), own))
-                if is_of_data and self._is_other_number(one):
-                    most = max(most, own if one.opcode in LOADS else max(read, default=0))
-        return most
-
-    @cached_property
-    def _sums(self) -> frozenset[str]:
-        """Registers of data that a loop adds up, and what is made of these by adding.
-
-        What is added to shared memory, or kept there, is loaded as such a sum.
-        """
-        reads: dict[str, set[str]] = {}
-        for one in self._instructions:
-            if one.opcode in _SUMS | {"and", "min", "max", "cvt"} and self._is_of_integers(one):
-                for name in results(one):
-                    reads.setdefault(name, set()).update(self._values.read(one))
-        found = made_of_themselves(reads)
-        size, is_kept = -1, False
-        while size != (size := len(found) + is_kept):
-            for one in self._instructions:
-                is_sum = not found.isdisjoint(self._values.read(one))
-                in_shared = "shared" in spaces(one)
-                if one.opcode in ("st", "atom", "red"):
-                    is_added = "add" in one.modifiers and self._is_of_integers(one)
-                    is_kept |= in_shared and (is_sum or is_added)
-                elif (one.opcode in _SUMS and is_sum) or (
-                    one.opcode in LOADS and in_shared and is_kept and type_of(one, 0) not in REALS
-                ):
-                    found.update(results(one))
-        return frozenset(found)
-
-    def _is_of_integers(self, one: Instruction) -> bool:
-        """Does it compute with integers that are data, or follow from these?"""
-        return type_of(one, 0) not in REALS and self._is_of_data(one)
 
 
 def _in_blocks(body: Body) -> Iterator[tuple[int, Instruction]]:
