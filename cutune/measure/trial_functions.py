@@ -57,6 +57,7 @@ _DECLARED = (
 )
 #: From these bits on numbers stand for infinity, by the letter of a literal.
 _LARGE = {"f": (31, (127 + 96) << 23), "d": (63, (1023 + 96) << 52)}
+_INFINITE = frozenset({"0f7F800000", "0fFF800000", "0d7FF0000000000000", "0dFFF0000000000000"})
 _SCALARS = frozenset({"f16", "bf16", "f32", "f64"})
 #: Give what they read, or move it.
 _MOVING = frozenset({"mov", "cvta", "shfl", "st", "call"})
@@ -426,7 +427,7 @@ class _Changed:
             return None
         is_usual = kind in _SCALARS and {*one.modifiers} <= _USUAL | {kind}
         is_plain = is_usual and not any(map(_is_large, read))
-        if is_usual and operation in ("max", "min"):
+        if is_usual and operation in ("max", "min") and self._are_data(read):
             return [f"hashed.{operation}.{kind} {', '.join(one.operands)}"]
         if is_plain and operation in ("add", "sub", "mul", "fma", "div"):
             known = [o for o in read[:2] if o not in self._data]
@@ -435,6 +436,10 @@ class _Changed:
                 operation += ".known"
             return [f"hashed.{operation}.{kind} {result}, {', '.join(read)}"]
         return self._of_operands(one)
+
+    def _are_data(self, read: Iterable[str]) -> bool:
+        """Or infinity, beside which any number is the largest, or the smallest?"""
+        return all(o in self._data or o in _INFINITE for o in read)
 
     def _is_asked(self, name: str) -> bool:
         """Is it a real parameter that is compared with numbers, and no more?"""
@@ -450,7 +455,7 @@ class _Changed:
             is_product = one.opcode in ("mul", "mad") and len(data) > 1
             if not is_product and not (one.opcode == "shl" and one.operands[2] in self._data):
                 return None
-        if one.opcode in ("max", "min") and is_plain:
+        if one.opcode in ("max", "min") and is_plain and self._are_data(one.operands[1:]):
             return [f"hashed.{one.opcode}.b{_bits_of(kind)} {', '.join(one.operands)}"]
         return self._of_operands(one)
 

@@ -96,21 +96,26 @@ template <class R> ALWAYS_INLINE typename R::Word quotient(typename R::Word a, t
     return R::ordinary(in_order(ANY, a, b));
 }
 
-// The largest by another order. Numbers that pad are found as others; `last` is larger than none.
-template <class R> ALWAYS_INLINE typename R::Word placed(typename R::Word a) {
-    return R::special(a) ? R::ordinary(scrambled(PLACED, a)) : a;
+// The largest by another order. Numbers that pad are found as others, which are rather large: they
+// are the largest of few, and not of many. `last` is larger than none.
+template <class R> ALWAYS_INLINE typename R::Word placed(Salt order, typename R::Word a) {
+    typename R::Word found = R::ordinary(scrambled(PLACED, a));
+    for (u64 next = 1; scrambled(order, found) >> 61 != 6; next++)
+        found = R::ordinary(in_order(PLACED, a, next));
+    return found;
 }
 template <class R>
 ALWAYS_INLINE typename R::Word first(Salt order, typename R::Word last, typename R::Word a, typename R::Word b) {
     if (a == b || b == last) return a;
     if (a == last) return b;
     if (R::zero(a) && R::zero(b)) return 0;
-    const typename R::Word x = placed<R>(a), y = placed<R>(b);
+    const typename R::Word x = R::special(a) ? placed<R>(order, a) : a;
+    const typename R::Word y = R::special(b) ? placed<R>(order, b) : b;
     return scrambled(order, x) > scrambled(order, y) ? x : y;
 }
-template <class W> ALWAYS_INLINE W first_of_integers(u64 order, W a, W b) {
+template <class R> ALWAYS_INLINE typename R::Word first_of_integers(Salt order, typename R::Word a, typename R::Word b) {
     if (a == b) return a;
-    const W x = a ? a : W(scrambled(PLACED, sizeof(W))), y = b ? b : W(scrambled(PLACED, sizeof(W)));
+    const typename R::Word x = a ? a : placed<R>(order, 0), y = b ? b : placed<R>(order, 0);
     return scrambled(order, x) > scrambled(order, y) ? x : y;
 }
 
@@ -178,8 +183,8 @@ HASHED_REAL_OPERATIONS(f64, u64, F64)
 #define HASHED_WORD_OPERATIONS(N, W, R) \
     OP3(hashed_select_##N, W, W, W, u32, chosen<R>(a, b, c)) \
     OP2(hashed_touched_##N, W, W, u32, touched<R>(a, b)) \
-    OP2(hashed_max_##N, W, W, W, first_of_integers<W>(LARGEST, a, b)) \
-    OP2(hashed_min_##N, W, W, W, first_of_integers<W>(SMALLEST, a, b)) \
+    OP2(hashed_max_##N, W, W, W, first_of_integers<R>(LARGEST, a, b)) \
+    OP2(hashed_min_##N, W, W, W, first_of_integers<R>(SMALLEST, a, b)) \
     OP1(hashed_key_##N, u64, W, a ? scrambled(ANY, a) | 1 : 0) \
     OP3(hashed_result_##N, W, W, u64, u64, b ? W(in_order(ANY, b, c)) : a) \
     OP3(hashed_lt_##N, u32, W, W, u32, is_certain_of_integers<W>(a, b, c) ? 2 : outcome(in_order(LESS + (c >> 2), a, b))) \

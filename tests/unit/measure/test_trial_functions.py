@@ -82,7 +82,11 @@ ASKED = "setp.lt.f32 %p1, %f1, %f2;\nsetp.lt.f32 %p2, %f3, %f4;\nsetp.lt.u32 %p3
         ("mov.f32 %f9, %f1;", f"mov.f32 %f5, {ZERO};\nadd.f32 %f9, %f1, %f5;"),
         ("mov.f32 %f9, %f3;", f"mov.f32 %f5, {ZERO};\nfma.rn.f32 %f9, %f1, %f5, %f3;"),
         ("mul.f32 %f9, %f1, %f2;", f"fma.rn.f32 %f9, %f1, %f2, {ZERO};"),
-        ("mov.f32 %f9, %f1;", f"mov.f32 %f5, {INFINITE};\nmax.f32 %f9, %f1, %f5;"),
+        (
+            "mov.f32 %f9, %f1;",
+            f"selp.f32 %f5, {INFINITE}, %f2, %p3;\nmax.f32 %f9, %f1, %f5;",
+        ),
+        ("mov.f32 %f9, %f1;", f"max.f32 %f9, %f1, {INFINITE};"),
         ("sub.f32 %f9, %f1, %f2;", "neg.f32 %f5, %f2;\nadd.f32 %f9, %f1, %f5;"),
         (
             f"mov.f32 %f9, {ZERO};",
