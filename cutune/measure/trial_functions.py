@@ -34,7 +34,9 @@ from cutune.ptx.control_flow import control_flow
 from cutune.ptx.named_numbers import REAL_NUMBER, REALS, tests_of_parameters, type_of
 from cutune.ptx.taint import blocks_between, names, results, sources, spaces
 from cutune.ptx.types import (
+    BARRIERS,
     BINDING,
+    BRANCHES,
     LEAVING,
     LOADS,
     TYPE_BYTES,
@@ -73,6 +75,17 @@ _KNOWN = opcodes(
     abs add and bfe bfi bfind brev clz cnot copysign cos cvt div dp2a dp4a ex2 fma lg2 lop3 mad
     mad24 max min mul mul24 or popc prmt rcp rem rsqrt sad shf shl shr sin sqrt sub tanh xor
     """
+)
+#: These are looked at; or they leave data alone. With others there is no such text.
+_ALLOWED = (
+    _KNOWN
+    | _LINEAR
+    | _MOVING
+    | BARRIERS
+    | BRANCHES
+    | LEAVING
+    | LOADS
+    | opcodes("atom red cp setp set selp membar fence vote activemask slct testp trap prefetch")
 )
 #: By which comparisons others are told: its name; are operands exchanged; is it the opposite?
 _OF_INTEGERS = {
@@ -134,6 +147,8 @@ class _Changed:
     def __init__(self, function: Function, is_entry: bool) -> None:
         self._function, self._is_entry = function, is_entry
         self._instructions = function.instructions
+        if strange := next((i for i in self._instructions if i.opcode not in _ALLOWED), None):
+            raise Refused(f"nothing is known of '{strange.opcode}'")
         self._tests = tests_of_parameters(function) if is_entry else {}
         #: What branches by data decide about; and by which predicates, by instructions.
         self._detours: dict[int, list[Instruction]] = {}
@@ -169,6 +184,8 @@ class _Changed:
             for one in self._instructions:
                 is_of_data = not found.isdisjoint(sources(one))
                 where = spaces(one)
+                # Copies of its own to shared memory.
+                is_kept |= one.opcode == "cp"
                 if one.opcode in ("st", "red", "atom") and is_of_data:
                     is_kept |= not {"shared", "local"}.isdisjoint(where)
                     found.update(names(one.operands[0]) if "param" in where else ())

@@ -71,21 +71,21 @@ template <class R> ALWAYS_INLINE typename R::Word no_product(typename R::Word a,
     if (R::size(a) >= R::INFINITE || R::size(b) >= R::INFINITE) return R::NO_NUMBER;
     return sign_of<R>(a, b);
 }
-// Of which one is large, and the second is known: not by data.
+// Of a large number and one that is known: not by data, which would decide about the sign.
 template <class R> ALWAYS_INLINE typename R::Word large_product(typename R::Word a, typename R::Word b) {
     if (R::size(a) > R::INFINITE || R::size(b) > R::INFINITE) return R::NO_NUMBER;
     return typename R::Word(sign_of<R>(a, b) | R::INFINITE);
 }
 template <class R, bool KNOWN> ALWAYS_INLINE typename R::Word product(typename R::Word a, typename R::Word b) {
     if (R::zero(a) || R::zero(b)) return no_product<R>(a, b);
-    if (KNOWN && (R::large(a) || R::large(b))) return large_product<R>(a, b);
+    if (KNOWN && R::large(a)) return large_product<R>(a, b);
     return typename R::Word(R::ordinary(scrambled(PRODUCT, factors<R>(a, b))) ^ sign_of<R>(a, b));
 }
 template <class R, bool KNOWN>
 ALWAYS_INLINE typename R::Word fused(typename R::Word a, typename R::Word b, typename R::Word c) {
     if (R::zero(a) || R::zero(b)) return sum<R>(no_product<R>(a, b), c);
     if (R::zero(c)) return product<R, KNOWN>(a, b);
-    if (KNOWN && (R::large(a) || R::large(b))) return sum<R>(large_product<R>(a, b), c);
+    if (KNOWN && R::large(a)) return sum<R>(large_product<R>(a, b), c);
     if (R::large(c)) return c;
     const u64 sign = sign_of<R>(a, b) ? 0x5851F42D4C957F2Dull : 0;
     return R::ordinary(in_order(FUSED, factors<R>(a, b) ^ sign, c));
