@@ -12,9 +12,9 @@ numbers with infinities, NaN and zeros of both signs. A copy does the same if
 
 That says something of other sizes and other data because what is asked of the code is narrow: what
 it accesses does not depend on data; what it makes of sizes shows at those that were tried
-(`cutune.ptx.tried_sizes`); no result of an atomic operation is used, no rounded number is added by
-one, no function of the system is called, no register is read but indices and shapes. What decides
-comes out in all ways (`trial_outcomes`). Numbers that it names are tried as sizes, and as data.
+(`cutune.ptx.tried_sizes`, `trial_outcomes`); no result of an atomic operation is used, no rounded
+number is added by one, no function of the system is called, no register is read but indices and
+shapes. Numbers that it names are tried as sizes, and as data.
 
 Sizes at which the kernel itself has a race are none. Where a copy does the same only if what blocks
 share out, or all integers, are multiples of what both blocks cover, it may run there.
@@ -198,8 +198,7 @@ class _Trial:
     tiles: tuple[Tile, ...]
     #: Do blocks of the copies what those of the kernel do, one after another?
     is_in_turn: bool
-    #: Copies of which it is watched how they decide.
-    watched: tuple[str, ...] = ()
+    watched: tuple[str, ...] = ()  # copies of which it is watched how they decide
     is_noted: bool = False
     #: What is known of the kernel's own launches, at sizes of any copies.
     counted: dict[tuple[Tile, Assigned, Numbers], TriedLaunch | None] = field(default_factory=dict)
@@ -379,7 +378,7 @@ class _Trial:
             return "too few of its launches can be tried"
         if reason := self._untried(copy, [dict(launch.sizes) for launch in launches]):
             return reason
-        if (different := self._different(copy, launches, count())) is None:
+        if (different := self._different(copy, launches)) is None:
             # Bodies of blocks in turn are the kernel's.
             watched = [(self.kernel.name, tile.own()), (copy.kernel, tile)][: 2 - self.is_in_turn]
             said = next((s for one in watched if (s := self._objection(*one, launches))), "")
@@ -388,24 +387,24 @@ class _Trial:
         return f"its results are others at {different.said(names if self._compared else ())}"
 
     def _different(
-        self, copy: KernelVariant, launches: Sequence[TriedLaunch], numbers: Iterator[int]
+        self, copy: KernelVariant, launches: Sequence[TriedLaunch]
     ) -> TriedLaunch | None:
         """The first launch of which the results are others; None if there is none."""
         side_by_side = 1 if self._variables.all() else host_threads()
         with ThreadPoolExecutor(side_by_side) as pool:
             for first in range(0, len(launches), 4 * side_by_side):
                 some = launches[first : first + 4 * side_by_side]
-                same = pool.map(partial(self._is_same, copy), some, numbers)
+                same = pool.map(partial(self._is_same, copy), some, count(first))
                 if others := [one for one, is_same in zip(some, same, strict=True) if not is_same]:
                     return others[0]
         return None
 
     def _by_other_functions(self, copy: KernelVariant, launches: Sequence[TriedLaunch]) -> str:
-        """Say whether a copy makes the same expressions of data; contents are random."""
+        """Say whether a copy makes the same expressions of data."""
         if (others := self._others) is None:
             return "nothing is known of what it does with data"
-        is_alike = others._different(copy, launches[:_THOROUGH], count()) is None
-        return "" if is_alike else "its results are others where operations on data are"
+        is_other = others._different(copy, launches[:_THOROUGH]) is not None
+        return "its results are others where operations on data are" if is_other else ""
 
     @cached_property
     def _others(self) -> _Trial | None:
@@ -434,8 +433,7 @@ class _Trial:
     ) -> Iterator[None]:
         """Launch the kernel or a copy, of a module that notes what it does."""
         noting = replace(self, loaded=loaded, is_noted=True)
-        # Of sizes alone it is asked what data do not decide.
-        kinds = range(3) if self.is_in_turn else range(1)
+        kinds = range(3 if self.is_in_turn else 1)  # Else it is sizes that decide.
         for launch, contents in islice(product(tried, kinds), _WATCHED):
             if (grid := grid_at(tile, dict(launch.sizes))) is not None:
                 noting._run(self.entries[kernel], grid, tile, launch, contents)
@@ -546,7 +544,8 @@ class _Trial:
         names = self.entries[self.kernel.name], self.entries[copy.kernel]
         places = [place for _, place, _ in launch.arrays]
         try:
-            for contents in self._kinds(number):
+            usual = range(3) if number < _THOROUGH else (number % 3,)
+            for contents in _RANDOM if self.is_noted else usual:
                 key = own, launch, contents
                 if key not in self.expected:
                     _, after = self._run(names[0], own_grid, own, launch, contents)
@@ -557,12 +556,6 @@ class _Trial:
         except (CutuneError, Hazards):
             return False
         return True
-
-    def _kinds(self, number: int) -> Sequence[int]:
-        """The kinds of contents with which a launch of this number is tried."""
-        if self.is_noted:
-            return _RANDOM
-        return range(3) if number < _THOROUGH else (number % 3,)
 
     def _objection(self, kernel: str, tile: Tile, launches: Sequence[TriedLaunch]) -> str:
         runs = partial(self._noted, kernel, tile, launches)

@@ -118,7 +118,7 @@ _USUAL = frozenset({"rn", "ftz", "approx", "full"})
 _BINDING = BINDING | opcodes("st red atom shfl")
 
 
-class Refused(Exception):
+class NoFunction(Exception):
     """There is no such function of an operation."""
 
 
@@ -126,12 +126,12 @@ def with_functions(text: str, module: Module, entries: Iterable[str]) -> LoadedM
     """Return a module whose entries make other functions of data; None where there is none."""
     try:
         return LoadedModule(assemble(*rewritten(text, module, entries)))
-    except (PtxError, CutuneError, Refused):
+    except (PtxError, CutuneError, NoFunction):
         return None
 
 
 def rewritten(text: str, module: Module, entries: Iterable[str]) -> tuple[str, set[str]]:
-    """Return a text with other functions, and the names of what has them. Raises Refused."""
+    """Return a text with other functions, and the names of what has them. Raises NoFunction."""
     reached = {entry: functions_reached(module, entry) for entry in entries}
     lines, all_names = text.splitlines(), {name for each in reached.values() for name in each}
     for name in sorted(all_names):
@@ -148,7 +148,7 @@ class _Changed:
         self._function, self._is_entry = function, is_entry
         self._instructions = function.instructions
         if strange := next((i for i in self._instructions if i.opcode not in _ALLOWED), None):
-            raise Refused(f"nothing is known of '{strange.opcode}'")
+            raise NoFunction(f"nothing is known of '{strange.opcode}'")
         self._tests = tests_of_parameters(function) if is_entry else {}
         #: What branches by data decide about; and by which predicates, by instructions.
         self._detours: dict[int, list[Instruction]] = {}
@@ -164,7 +164,7 @@ class _Changed:
         words = re.escape(".".join((one.opcode, *one.modifiers)))
         found = [*re.finditer(rf"(?<![\w.%$@!])(?:@!?[\w%$]+\s+)?{words}(?:\s[^;]*)?;", line)]
         if len(found) != 1:
-            raise Refused(f"'{one.opcode}' is not alone in its line")
+            raise NoFunction(f"'{one.opcode}' is not alone in its line")
         first, last = found[0].span()
         return (
             begin + line[:first] + as_written(" ".join(f"{each};" for each in said)) + line[last:]
@@ -212,13 +212,13 @@ class _Changed:
         ends = (n for n, block in enumerate(flow.blocks) if block.terminator.instruction is branch)
         start = next(ends, None)
         if start is None:
-            raise Refused("a branch depends on data")
+            raise NoFunction("a branch depends on data")
         between = blocks_between(flow, start, flow.meetings[start])
         inside = [one for index in between for one in flow.blocks[index].instructions]
         has_loop = start in between or any(loop.header in between for loop in flow.loops)
         leaves = any(flow.blocks[index].terminator.kind in LEAVING for index in between)
         if has_loop or leaves or any(one.opcode in _BINDING for one in inside):
-            raise Refused("a loop, or what is stored, depends on a branch by data")
+            raise NoFunction("a loop, or what is stored, depends on a branch by data")
         for one in inside:
             self._behind.setdefault(id(one), []).append(branch.guard)
         return inside
@@ -263,7 +263,7 @@ class _Changed:
         if is_guarded and one.opcode == "st" and id(one) not in self._behind:
             return self._stored(one)
         if is_guarded and one.opcode in _BINDING:
-            raise Refused(f"it depends on data whether there is '{one.opcode}'")
+            raise NoFunction(f"it depends on data whether there is '{one.opcode}'")
         body = None if id(one) in self._tests else self._function_of(one)
         said = [_own(one)] if body is None else body
         if body is None:
@@ -285,7 +285,7 @@ class _Changed:
         by, said = self._outcome(predicate), list[str]()
         for name in sorted(changed):
             if name == predicate:
-                raise Refused("a comparison of data decides about itself")
+                raise NoFunction("a comparison of data decides about itself")
             if self._is_outcome(name):
                 own = self._outcome(name)
                 said += [
@@ -295,7 +295,7 @@ class _Changed:
             elif width := self._width(name):
                 said.append(f"hashed.touched.b{width} {name}, {name}, {by}")
             else:
-                raise Refused("registers of another kind depend on a branch by data")
+                raise NoFunction("registers of another kind depend on a branch by data")
         return said
 
     def _stored(self, one: Instruction) -> list[str]:
@@ -303,7 +303,7 @@ class _Changed:
         place, value = one.operands
         width = 8 * TYPE_BYTES[type_of(one, 0)]
         if width not in (32, 64) or value[0] == "{" or "param" in one.modifiers:
-            raise Refused("it depends on data whether there is a store")
+            raise NoFunction("it depends on data whether there is a store")
         where, old = ".".join((*one.modifiers[:-1], f"b{width}")), _HELD[width]
         negated = [f"hashed.not.b32 {_BY}, {_BY}"] if one.negated else []
         return [
@@ -322,7 +322,7 @@ class _Changed:
             return self._loaded(one)
         if one.opcode in ("atom", "red"):
             if {"and", "or", "cas", "inc", "dec"} & {*one.modifiers}:
-                raise Refused("an atomic operation is no sum")
+                raise NoFunction("an atomic operation is no sum")
             return None
         read = [name for name in sources(one) if name != one.guard]
         if self._data.isdisjoint(read):
@@ -353,7 +353,7 @@ class _Changed:
         for name in results(one):
             width = self._width(name)
             if not width:
-                raise Refused("a load into registers of another kind")
+                raise NoFunction("a load into registers of another kind")
             if width > bits or (is_own and bits < self._widest_kept):
                 said += [
                     f"hashed.key.b{width} {_KEY}, {name}",
@@ -379,7 +379,7 @@ class _Changed:
         name = _UNSIGNED.get(one.modifiers[0], one.modifiers[0])
         told = (_OF_REALS if kind in REALS else _OF_INTEGERS).get(name)
         if told is None or "x2" in kind:
-            raise Refused("a comparison of another kind")
+            raise NoFunction("a comparison of another kind")
         name, is_exchanged, is_opposite = told
         pair = one.operands[2:0:-1] if is_exchanged else one.operands[1:3]
         of_data = sum(place for place, o in zip((1, 2), pair, strict=True) if o in self._data)
@@ -397,12 +397,12 @@ class _Changed:
             result, of = one.operands[0], one.modifiers[-2]
             ones = {"f32": "0f3F800000", "s32": "-1", "u32": "-1"}.get(of)
             if ones is None or len(one.operands) > 3:
-                raise Refused("a comparison of another kind")
+                raise NoFunction("a comparison of another kind")
             return [*said, f"hashed.select.b32 {result}, {ones}, 0, {_BY}"]
         operator = next((word for word in one.modifiers if word in _LOGIC), "")
         first, *others = paired_names(one.operands[0])
         if others:
-            raise Refused("a comparison with two results")
+            raise NoFunction("a comparison with two results")
         if operator:
             said += [
                 *self._told(one.operands[3], _OUTCOME),
@@ -434,7 +434,7 @@ class _Changed:
         elif one.opcode == "not":
             said.append(f"hashed.not.b32 {_BY}, {_BY}")
         elif one.opcode != "mov":
-            raise Refused(f"nothing is known of '{one.opcode}' of comparisons")
+            raise NoFunction(f"nothing is known of '{one.opcode}' of comparisons")
         return [*said, *self._kept(result)]
 
     def _of_reals(self, one: Instruction, kind: str) -> list[str] | None:
@@ -465,7 +465,7 @@ class _Changed:
 
     def _of_integers(self, one: Instruction, kind: str) -> list[str] | None:
         if not {"cc", "sat"}.isdisjoint(one.modifiers):
-            raise Refused("a carry of data, or a limit")
+            raise NoFunction("a carry of data, or a limit")
         is_plain = bool(_bits_of(kind)) and {*one.modifiers} <= {"lo", kind}
         data = [o for o in one.operands[1:3] if o in self._data]
         if one.opcode in _LINEAR and is_plain:
@@ -479,12 +479,14 @@ class _Changed:
     def _of_operands(self, one: Instruction) -> list[str]:
         """A function of all operands, by the name of the operation; itself where data are zero."""
         if one.opcode not in _KNOWN or any("x2" in word for word in one.modifiers):
-            raise Refused(f"nothing is known of '{'.'.join((one.opcode, *one.modifiers))}' of data")
+            raise NoFunction(
+                f"nothing is known of '{'.'.join((one.opcode, *one.modifiers))}' of data"
+            )
         to, kind, added = type_of(one, 0), type_of(one, 1), ""
         result, *read = one.operands
         width, opcode = self._width(result), one.opcode
         if not width or "|" in result:
-            raise Refused(f"'{one.opcode}' gives registers of another kind")
+            raise NoFunction(f"'{one.opcode}' gives registers of another kind")
         into, is_sum = result, opcode in _ADDING and to not in REALS
         if is_sum:
             *read, added = read

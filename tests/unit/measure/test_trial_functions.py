@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cutune.emulator.machine import LoadedModule, pointer
-from cutune.measure.trial_functions import Refused, rewritten, with_functions
+from cutune.measure.trial_functions import NoFunction, rewritten, with_functions
 from cutune.ptx.parse import parsed
 
 THREADS = 32
@@ -241,6 +241,6 @@ def test_bytes_are_functions_of_their_bits() -> None:
 )
 def test_what_is_not_told_is_refused(body: str) -> None:
     text = HEAD + KERNEL.format(name="k", loads=LOADS, body=ASKED + body)
-    with pytest.raises(Refused):
+    with pytest.raises(NoFunction):
         rewritten(text, parsed(text), ["k"])
     assert with_functions(text, parsed(text), ["k"]) is None
