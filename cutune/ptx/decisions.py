@@ -9,7 +9,7 @@ never all at once: so a comparison is asked where it decides, what is chosen by 
 and factors that follow from data have to be other than 0 at once. Nothing has to show of
 
 - what depends on the place of a thread in its block alone, which all launches show;
-- comparisons of an index with a size, and of a size with a small number (`n > 0`);
+- comparisons that come out alike for all sizes from 1 on (`n > 0`);
 - signs of numbers that cannot be negative, where no size is.
 
 Some things never show: sums of data that become longer or shorter numbers, since sums of parts may
@@ -26,18 +26,18 @@ from functools import cached_property
 from cutune.ptx.named_numbers import REALS, literal, type_of
 from cutune.ptx.of_place import (
     Body,
-    decided_otherwise,
     is_branch,
     labels_of,
-    live_at_labels,
     registers_of_places,
 )
-from cutune.ptx.taint import made_of_themselves, results, spaces
+from cutune.ptx.taint import made_of_themselves, names, results, spaces
 from cutune.ptx.tried_sizes import FollowedSizes
 from cutune.ptx.types import LOADS, TYPE_BYTES, Instruction, opcodes
 
-#: Sizes are compared with numbers up to this alike in all trials, if no more is added before.
-_SMALLEST, _MOVED = 4, 64
+#: So much may be taken from sizes at which it shows whether a number is below zero.
+_MOVED = 64
+#: An index is compared with no larger multiple of a size.
+_MULTIPLE = 4
 #: What has to show of the results of operations on integers: that they are not 0, and not the same
 #: as an operand.
 _NOT_ZERO = frozenset({"and", "shr", "div", "rem", "clz", "popc", "bfe", "bfind", "lop3", "shf"})
@@ -74,6 +74,8 @@ REALS_AS_BITS = {
 }
 #: What sums keep in shared memory is found in so many passes.
 _PASSES = 3
+#: Writers of a register that are followed.
+_DEEPEST = 12
 #: What is said of sums of data that become other numbers.
 WRAPS = "it makes a sum of data longer or shorter, which may wrap around"
 _TO_WHOLE = frozenset({"rni", "rzi", "rmi", "rpi"})
@@ -119,6 +121,8 @@ class Decisions:
     def __init__(self, values: FollowedSizes) -> None:
         self._instructions, self._values = values.instructions, values
         self._settled, self._zeros = set[str](), set[str]()
+        #: Predicates of indices and sizes: they are asked where they are found, not where read.
+        self._of_indices = set[str]()
 
     def found(self, of_data: bool = False) -> Iterator[Decision]:
         """Tell what has to show; `of_data`: of comparisons of loaded data alone."""
@@ -130,7 +134,8 @@ class Decisions:
                 continue
             for decision in self._of(one, is_of_data):
                 yield decision
-                set_in.update(dict.fromkeys(results(one), block))
+                new = (name for name in results(one) if name not in self._of_indices)
+                set_in.update(dict.fromkeys(new, block))
             if type_of(one, 0) == "pred" and one.opcode == "mov" and one.operands[1] in set_in:
                 set_in[one.operands[0]] = _ANYWHERE
             if not of_data:
@@ -148,6 +153,8 @@ class Decisions:
             if self._settled.issuperset(self._values.read(one)):
                 self._settled.update(results(one))
             else:
+                if (self._settled | self._of_indices).issuperset(self._values.read(one)):
+                    self._of_indices.update(results(one))
                 yield Decision(one)
         elif self._is_open(one) and (others := self._others(one, is_of_data)):
             yield Decision(one, others)
@@ -225,7 +232,8 @@ class Decisions:
                 is_of_data = is_derived or not self._values.loaded.isdisjoint(read)
                 follows = not asked.isdisjoint(read)
                 if one.opcode == "setp":
-                    is_decided = are_sizes_asked and self._is_open(one) and not self._is_usual(one)
+                    is_known = self._is_of_index(one) or self._is_certain(one)
+                    is_decided = are_sizes_asked and self._is_open(one) and not is_known
                     asked.update(results(one) if is_of_data or is_decided else ())
                 elif type_of(one, 0) == "pred":
                     asked.update(results(one) if follows else ())
@@ -261,34 +269,85 @@ class Decisions:
         return not read <= self._of_place | _OF_THREADS
 
     @cached_property
-    def _counted_by_branches(self) -> set[str]:
-        body, sizes = self._values.body, self._values.scales.keys()
-        return decided_otherwise(body, live_at_labels(body), sizes, self._of_place)
-
-    @cached_property
     def _of_place(self) -> frozenset[str]:
         return registers_of_places(self._values.body)
 
     def _comparison(self, one: Instruction, is_of_data: bool) -> Iterator[Decision]:
-        if is_of_data or (self._is_open(one) and not self._is_usual(one)):
+        if is_of_data or (self._is_open(one) and not self._is_certain(one)):
+            if not is_of_data and self._is_of_index(one):
+                self._of_indices.update(results(one))
             yield Decision(one)
         else:
             self._settled.update(results(one))
 
-    def _is_usual(self, one: Instruction) -> bool:
-        """Are two sizes compared, an index with a size say, or a size with a small number?
+    def _is_of_index(self, one: Instruction) -> bool:
+        """Is an index, or what a loop counts, compared with a size?
 
-        How large sizes have to be for that to show is told by `tried_sizes`.
+        What is chosen so, and what is behind several such, shows at sizes that are tried: each
+        adds to a size, or multiplies it by little.
         """
-        known = [(o in self._values.scales, literal(o)) for o in one.operands[1:3]]
-        if not all(is_size or number is not None for is_size, number in known):
+        sizes = [name for name in one.operands[1:3] if name in self._values.scales]
+        others = [name for name in sizes if name not in self._indices]
+        is_small = all(self._values.scales[name] * _MULTIPLE >= 1 for name in others)
+        moved = max(map(self._values.moved_by, others), default=0)
+        return len(sizes) == 2 and len(others) == 1 and is_small and moved <= _MOVED
+
+    @cached_property
+    def _indices(self) -> frozenset[str]:
+        """Registers of sizes that follow from places, or that loops go on with."""
+        found, size = {*self._values.carried}, -1
+        while size != (size := len(found)):
+            for one in self._instructions:
+                read = self._values.read(one)
+                is_place = any(name.startswith(_INDICES) for o in read for name in names(o))
+                if one.opcode != "setp" and (is_place or not found.isdisjoint(read)):
+                    found.update(results(one))
+        return frozenset(found)
+
+    def _is_certain(self, one: Instruction) -> bool:
+        """Does a comparison with a number come out alike for all sizes from 1 on?"""
+        known = [literal(o) for o in one.operands[1:3]]
+        if len(one.operands) != 3 or known.count(None) != 1 or type_of(one, 0) in REALS:
             return False
-        numbers = [abs(number) for is_size, number in known if number is not None and not is_size]
-        sizes = [name for name in self._values.read(one) if name in self._values.scales]
-        if numbers and not self._counted_by_branches.isdisjoint(sizes):
-            return False
-        moved = max(map(self._values.moved_by, sizes), default=0)
-        return all(number <= _SMALLEST and moved <= _MOVED for number in numbers)
+        number, name = (
+            (known[0], one.operands[2]) if known[1] is None else (known[1], one.operands[1])
+        )
+        least = self._least(name)
+        assert number is not None, "one of both is"
+        # Whether an end of `<=` belongs to it depends on the side.
+        is_strict = not {"lt", "ge", "lo", "hs"}.isdisjoint(one.modifiers) and known[1] is not None
+        return least is not None and (least >= number if is_strict else least > number)
+
+    def _least(self, name: str, depth: int = 0) -> int | None:
+        """What a register holds at least where all sizes are at least 1; None: nobody knows."""
+        if (number := literal(name)) is not None:
+            return number
+        writers = self._values.writers.get(name, ())
+        if len(writers) != 1 or writers[0].guard or depth > _DEEPEST:
+            return None
+        one = writers[0]
+        if one.opcode in LOADS:
+            return 1 if "param" in spaces(one) and name in self._values.scales else None
+        each = [self._least(o, depth + 1) for o in one.operands[1:]]
+        known = [least for least in each if least is not None and least >= 0]
+        if len(known) < len(each):
+            # What is taken away from a size.
+            is_sum = one.opcode == "add" and None not in each
+            return sum(least for least in each if least is not None) if is_sum else None
+        match one.opcode:
+            case "mov" | "cvt":
+                return known[0]
+            case "add":
+                return known[0] + known[1]
+            case "mul" if "hi" not in one.modifiers:
+                return known[0] * known[1]
+            case "mad" if "hi" not in one.modifiers:
+                return known[0] * known[1] + known[2]
+            case "shl":
+                return known[0] << min(known[1], 64)
+            case "shr" if literal(one.operands[2]) is not None:
+                return known[0] >> known[1]
+        return None
 
     def _others(self, one: Instruction, is_of_data: bool) -> tuple[str, ...]:
         kind = type_of(one, 0)
@@ -302,7 +361,7 @@ class Decisions:
         if one.opcode not in _NOT_ZERO | _NOT_SAME:
             return ()
         is_sign = one.opcode in ("shr", "abs", "max") and self._has_no_sign(one)
-        is_usual = one.opcode in ("min", "max") and not is_of_data and self._is_usual(one)
+        is_usual = one.opcode in ("min", "max") and not is_of_data and self._is_of_index(one)
         if is_sign and one.opcode == "shr":
             self._zeros.update(results(one))
         if is_sign or is_usual or one.operands[1] in self._zeros:

@@ -10,7 +10,7 @@ from functools import cache
 from math import nan
 
 from cutune.ptx.taint import names, results, spaces
-from cutune.ptx.types import LOADS, MEMORY, Function, Instruction
+from cutune.ptx.types import LOADS, Function, Instruction
 
 REALS = frozenset({"f16", "f16x2", "bf16", "bf16x2", "f32", "f64"})
 REAL_NUMBER = re.compile(r"0[fFdD][0-9a-fA-F]+")
@@ -114,19 +114,6 @@ def _real(operand: str) -> float:
     kind, digits = operand[1].lower(), operand[2:]
     value: float = struct.unpack(f">{kind}", bytes.fromhex(digits))[0]
     return value
-
-
-def widest(functions: Iterable[Function]) -> int:
-    """The most bytes that an access of functions has, in memory that others see."""
-    bits = [
-        int(size[1]) * int(next((m[1] for m in one.modifiers if m in ("v2", "v4", "v8")), 1))
-        for function in functions
-        for one in function.instructions
-        if one.opcode in MEMORY and not spaces(one) & {"param", "shared", "local"}
-        for modifier in one.modifiers
-        if (size := re.fullmatch(r"[a-z]+(\d+)(?:x2)?", modifier)) and modifier[0] in "subf"
-    ]
-    return max(bits, default=0)
 
 
 Writers = Mapping[str, Sequence[Instruction]]

@@ -21,9 +21,14 @@ ld.global.u32 %r7, [%d2]; ld.global.f32 %f2, [%d2];
 """
 #: n is %r1, m %r2, the thread %r3, an index %r6, data %r7 and %f2, a number of the launch %f1.
 DECIDING = {
-    "index": ("setp.ge.s32 %p1, %r6, %r1;", []),
-    "two_sizes": ("setp.gt.s32 %p1, %r1, %r2;", []),
+    "index": ("setp.ge.s32 %p1, %r6, %r1;", ["setp"]),
+    "two_sizes": ("setp.gt.s32 %p1, %r1, %r2;", ["setp"]),
     "small_number": ("setp.lt.s32 %p1, %r1, 1;", []),
+    "least": ("setp.gt.s32 %p1, %r1, 3;", ["setp"]),
+    "blocks": ("add.s32 %r8, %r1, 31; shr.u32 %r9, %r8, 5; setp.eq.s32 %p1, %r9, 0;", ["shr 0"]),
+    "sum_of_sizes": ("add.s32 %r8, %r1, %r2; setp.lt.s32 %p1, %r8, 2;", []),
+    "below": ("add.s32 %r8, %r1, -1; setp.lt.s32 %p1, %r8, 0;", []),
+    "far_below": ("add.s32 %r8, %r1, -2; setp.lt.s32 %p1, %r8, 0;", ["setp"]),
     "number": ("setp.gt.s32 %p1, %r1, 500;", ["setp"]),
     "moved": ("sub.s32 %r9, %r1, 500; setp.gt.s32 %p1, %r9, 0;", ["setp"]),
     "moved_by_register": (
@@ -38,7 +43,7 @@ DECIDING = {
     ),
     "guards": (
         "setp.ge.s32 %p1, %r6, %r1; setp.ge.s32 %p2, %r6, %r2; or.pred %p3, %p1, %p2;",
-        [],
+        ["setp", "setp", "or"],
     ),
     "quotient": ("div.s32 %r8, %r1, %r2;", ["div 0"]),
     "rest": ("rem.s32 %r8, %r1, %r2;", ["rem 0 %r1"]),
@@ -57,11 +62,19 @@ DECIDING = {
         ["add 0f00000000", "sub 0f00000000"],
     ),
     "chosen": ("setp.eq.s32 %p1, %r7, 0; selp.b32 %r8, %r1, %r2, %p1;", ["setp", "selp %r2 %r1"]),
-    "chosen_by_a_size": ("setp.ge.s32 %p1, %r6, %r1; selp.b32 %r8, %r7, 0, %p1;", []),
+    "chosen_by_a_size": ("setp.ge.s32 %p1, %r6, %r1; selp.b32 %r8, %r7, 0, %p1;", ["setp"]),
+    "chosen_by_two_sizes": (
+        "setp.gt.s32 %p1, %r1, %r2; selp.b32 %r8, 1, 0, %p1; mul.lo.s32 %r9, %r8, %r8;",
+        ["setp", "selp 0 1", "mul * %r8 %r8"],
+    ),
+    "chosen_by_a_multiple": (
+        "mul.lo.s32 %r8, %r1, 20; setp.gt.s32 %p1, %r6, %r8; selp.b32 %r9, 1, 0, %p1;",
+        ["setp", "selp 0 1"],
+    ),
     "chosen_of_chosen": (
         "setp.eq.s32 %p1, %r7, 0; selp.b32 %r8, 1, 0, %p1; setp.ge.s32 %p2, %r6, %r1;"
         "selp.b32 %r9, %r2, %r8, %p2;",
-        ["setp", "selp 0 1", "selp %r2"],
+        ["setp", "selp 0 1", "setp", "selp %r2"],
     ),
     "factor": (
         "setp.eq.s32 %p1, %r7, 0; selp.b32 %r8, 1, 0, %p1; mad.lo.s32 %r9, %r8, %r7, %r9;",
@@ -106,7 +119,7 @@ DECIDING = {
     "sign": ("copysign.f32 %f3, %f1, %f2;", ["copysign +-"]),
     "asked_elsewhere": (
         "setp.eq.s32 %p1, %r7, 0; setp.ge.s32 %p2, %r6, %r1; @%p2 bra $out; @%p1 bra $out; $out:",
-        ["setp", "bra ? %p1"],
+        ["setp", "setp", "bra ? %p1"],
     ),
     "brought_along": (
         "setp.eq.s32 %p1, %r7, 0; mov.pred %p2, %p1; @%p2 bra $out; $out:",
@@ -233,8 +246,8 @@ ROUNDS = (
     ("within", "end", "expected"),
     [
         ("", "640", 0),
-        ("", "%r1", 1),
-        ("setp.gt.s32 %p3, %r8, %r1; @%p3 bra $out;", "640", 2),
+        ("", "%r1", 2),
+        ("setp.gt.s32 %p3, %r8, %r1; @%p3 bra $out;", "640", 3),
         ("setp.gt.s32 %p3, %r3, %r8; @%p3 bra $out;", "640", 0),
         ("add.s32 %r8, %r8, %r4;", "640", 2),
         ("ld.global.u32 %r8, [%d2];", "640", 2),
@@ -249,13 +262,13 @@ def test_a_loop_within_another_begins_anew() -> None:
     inner = ROUNDS.format("", "640").replace("$again", "$inner")
     outer = f"mov.u32 %r10, 0; $outer: {inner} add.s32 %r10, %r10, 1; {{}} @%p4 bra $outer;"
     of_size = outer.format("setp.lt.s32 %p4, %r10, %r1;")
-    assert decisions(_values(of_size)) == []
+    assert len(decisions(_values(of_size))) == 1
     goes_on = of_size.replace("mov.u32 %r8, %r3; $inner", "$inner")
-    assert len(decisions(_values("mov.u32 %r8, %r3; " + goes_on))) == 2
+    assert len(decisions(_values("mov.u32 %r8, %r3; " + goes_on))) == 3
     step = "add.s32 %r8, %r8, 8;"
     by_another = of_size.replace(step, "add.s32 %r11, %r8, 8; mov.u32 %r8, %r11;")
     assert by_another != of_size
-    assert decisions(_values(by_another)) == []
+    assert len(decisions(_values(by_another))) == 1
 
 
 def test_a_value_of_the_round_before() -> None:
@@ -264,8 +277,9 @@ def test_a_value_of_the_round_before() -> None:
     later = "mul.lo.s32 %r8, %r3, 9;"
     assert decisions(_values(f"{loop} {later} {ends.format(640)}")) == []
     found = decisions(_values(f"{loop} {later} {ends.format('%r1')}"))
-    assert [one.instruction.operands[0] for one in found] == ["%p1"]
-    assert decisions(_values(f"{later} {loop.split(';', 1)[1]} {ends.format('%r1')}")) == []
+    assert [one.instruction.operands[0] for one in found] == ["%p1", "%p2"]
+    found = decisions(_values(f"{later} {loop.split(';', 1)[1]} {ends.format('%r1')}"))
+    assert [one.instruction.operands[0] for one in found] == ["%p2"]
 
 
 #: Two counts of one or two, and whether both are two.
@@ -275,10 +289,10 @@ setp.gt.s32 %p2, {0}; @%p2 bra $two; add.s32 %r9, %r9, 1; st.global.u32 [%d2], %
 setp.eq.s32 %p3, %r8, 2; setp.eq.s32 %p4, %r9, 2; and.pred %p5, %p3, %p4;"""
 
 
-@pytest.mark.parametrize(("test", "expected"), [("%r1, 3", 3), ("%r3, 3", 0)])
+@pytest.mark.parametrize(("test", "expected"), [("%r1, 3", 5), ("%r3, 3", 0)])
 def test_branches_that_sizes_decide(test: str, expected: int) -> None:
     found = [one.instruction.opcode for one in decisions(_values(BY_BRANCHES.format(test)))]
-    assert found == ["setp", "setp", "and"][:expected]
+    assert found == ["setp", "setp", "setp", "setp", "and"][:expected]
     counted = BY_BRANCHES.format(test).replace("mov.u32 %r8, 2;", "add.s32 %r8, %r8, 1;")
     assert [one.instruction.opcode for one in decisions(_values(counted))] == found
 
@@ -287,8 +301,8 @@ def test_nobody_sees_what_a_branch_leaves_out() -> None:
     within = "mov.u32 %r8, %r3; $again: st.global.u32 [%d2], %r8; add.s32 %r8, %r8, 8;"
     ends = "setp.lt.s32 %p1, %r8, 640; @%p1 bra $again;"
     guarded = f"setp.ge.s32 %p2, %r6, %r1; @%p2 bra $out; {within} {ends} $out:"
-    assert decisions(_values(guarded)) == []
+    assert len(decisions(_values(guarded))) == 1
     begins_before = guarded.replace("mov.u32 %r8, %r3;", "")
-    assert decisions(_values("mov.u32 %r8, %r3; " + begins_before)) == []
+    assert len(decisions(_values("mov.u32 %r8, %r3; " + begins_before))) == 1
     seen = begins_before + " setp.gt.s32 %p3, %r8, 700;"
-    assert len(decisions(_values("mov.u32 %r8, %r3; " + seen))) == 2
+    assert len(decisions(_values("mov.u32 %r8, %r3; " + seen))) == 3
