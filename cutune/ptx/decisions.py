@@ -9,6 +9,7 @@ never all at once: so a comparison is asked where it decides, what is chosen by 
 and factors that follow from data have to be other than 0 at once. Nothing has to show of
 
 - what depends on the place of a thread in its block alone, which all launches show;
+- comparisons of an index, or of what a loop counts, with a size (`i < n`);
 - comparisons that come out alike for all sizes from 1 on (`n > 0`);
 - signs of numbers that cannot be negative, where no size is.
 
@@ -121,8 +122,6 @@ class Decisions:
     def __init__(self, values: FollowedSizes) -> None:
         self._instructions, self._values = values.instructions, values
         self._settled, self._zeros = set[str](), set[str]()
-        #: Predicates of indices and sizes: they are asked where they are found, not where read.
-        self._of_indices = set[str]()
 
     def found(self, of_data: bool = False) -> Iterator[Decision]:
         """Tell what has to show; `of_data`: of comparisons of loaded data alone."""
@@ -134,8 +133,7 @@ class Decisions:
                 continue
             for decision in self._of(one, is_of_data):
                 yield decision
-                new = (name for name in results(one) if name not in self._of_indices)
-                set_in.update(dict.fromkeys(new, block))
+                set_in.update(dict.fromkeys(results(one), block))
             if type_of(one, 0) == "pred" and one.opcode == "mov" and one.operands[1] in set_in:
                 set_in[one.operands[0]] = _ANYWHERE
             if not of_data:
@@ -153,8 +151,6 @@ class Decisions:
             if self._settled.issuperset(self._values.read(one)):
                 self._settled.update(results(one))
             else:
-                if (self._settled | self._of_indices).issuperset(self._values.read(one)):
-                    self._of_indices.update(results(one))
                 yield Decision(one)
         elif self._is_open(one) and (others := self._others(one, is_of_data)):
             yield Decision(one, others)
@@ -232,8 +228,7 @@ class Decisions:
                 is_of_data = is_derived or not self._values.loaded.isdisjoint(read)
                 follows = not asked.isdisjoint(read)
                 if one.opcode == "setp":
-                    is_known = self._is_of_index(one) or self._is_certain(one)
-                    is_decided = are_sizes_asked and self._is_open(one) and not is_known
+                    is_decided = are_sizes_asked and self._is_asked(one)
                     asked.update(results(one) if is_of_data or is_decided else ())
                 elif type_of(one, 0) == "pred":
                     asked.update(results(one) if follows else ())
@@ -273,12 +268,14 @@ class Decisions:
         return registers_of_places(self._values.body)
 
     def _comparison(self, one: Instruction, is_of_data: bool) -> Iterator[Decision]:
-        if is_of_data or (self._is_open(one) and not self._is_certain(one)):
-            if not is_of_data and self._is_of_index(one):
-                self._of_indices.update(results(one))
+        if is_of_data or self._is_asked(one):
             yield Decision(one)
         else:
             self._settled.update(results(one))
+
+    def _is_asked(self, one: Instruction) -> bool:
+        """Does a comparison decide by sizes, and not in a way that shows anyway?"""
+        return self._is_open(one) and not (self._is_of_index(one) or self._is_certain(one))
 
     def _is_of_index(self, one: Instruction) -> bool:
         """Is an index, or what a loop counts, compared with a size?
@@ -362,6 +359,9 @@ class Decisions:
             return ()
         is_sign = one.opcode in ("shr", "abs", "max") and self._has_no_sign(one)
         is_usual = one.opcode in ("min", "max") and not is_of_data and self._is_of_index(one)
+        if one.opcode == "max" and (number := literal(one.operands[2])) is not None:
+            least = self._least(one.operands[1])
+            is_usual |= least is not None and least >= number
         if is_sign and one.opcode == "shr":
             self._zeros.update(results(one))
         if is_sign or is_usual or one.operands[1] in self._zeros:
