@@ -66,8 +66,7 @@ from cutune.measure.trial_outcomes import Outcomes
 from cutune.measure.trial_parameters import LaunchParameters, Numbers
 from cutune.measure.trial_sizes import Domain, Sizes, SizesTried, numbers_of
 from cutune.proof.variants import repeat
-from cutune.ptx.named_numbers import literals, tested_numbers
-from cutune.ptx.pointer_parameters import PointerParameters, asks_for_more
+from cutune.ptx.named_numbers import PointerParameters, asks_for_more, literals, tested_numbers
 from cutune.ptx.tried_sizes import TriedSizes, asked_size, untried
 from cutune.ptx.types import Function, Module, PtxError
 from cutune.source.kernel_variant import ASKED, KernelVariant, Tile

@@ -25,7 +25,7 @@ from cutune.ptx.named_numbers import (
     tests_of_parameters,
     type_of,
 )
-from cutune.ptx.rounds import loops_with_one_end, uneven_rounds
+from cutune.ptx.of_place import loops_with_one_end, uneven_rounds
 from cutune.ptx.taint import (
     loads_data,
     made_of_themselves,

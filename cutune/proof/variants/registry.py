@@ -26,8 +26,8 @@ from cutune.proof.variants import bounds, coarsen, repeat, restrict, tiles
 from cutune.proof.variants.coarsen import moved_name, reads_own_place, with_places
 from cutune.proof.variants.restrict import pointers_of
 from cutune.proof.variants.text import Illegal, KernelText, left_out
+from cutune.ptx.named_numbers import PointerParameters
 from cutune.ptx.parse import parsed
-from cutune.ptx.pointer_parameters import PointerParameters
 from cutune.ptx.types import Module
 from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import (

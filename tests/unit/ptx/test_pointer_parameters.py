@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from cutune.ptx.named_numbers import ELSEWHERE, PointerParameters, asks_for_more
 from cutune.ptx.parse import parse
-from cutune.ptx.pointer_parameters import ELSEWHERE, PointerParameters, asks_for_more
 from cutune.ptx.types import Module
 
 HEAD = """.version 8.0
