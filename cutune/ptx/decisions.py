@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 
 from cutune.ptx.named_numbers import REALS, literal, type_of
 from cutune.ptx.of_place import (
@@ -37,7 +38,7 @@ from cutune.ptx.types import LOADS, TYPE_BYTES, Instruction, opcodes
 
 #: So much may be taken from sizes at which it shows whether a number is below zero.
 _MOVED = 64
-#: An index is compared with no larger multiple of a size.
+#: What is chosen by an index and a larger multiple of a size has to show.
 _MULTIPLE = 4
 #: What has to show of the results of operations on integers: that they are not 0, and not the same
 #: as an operand.
@@ -228,7 +229,7 @@ class Decisions:
                 is_of_data = is_derived or not self._values.loaded.isdisjoint(read)
                 follows = not asked.isdisjoint(read)
                 if one.opcode == "setp":
-                    is_decided = are_sizes_asked and self._is_asked(one)
+                    is_decided = are_sizes_asked and self._is_asked(one, _MULTIPLE)
                     asked.update(results(one) if is_of_data or is_decided else ())
                 elif type_of(one, 0) == "pred":
                     asked.update(results(one) if follows else ())
@@ -273,11 +274,15 @@ class Decisions:
         else:
             self._settled.update(results(one))
 
-    def _is_asked(self, one: Instruction) -> bool:
-        """Does a comparison decide by sizes, and not in a way that shows anyway?"""
-        return self._is_open(one) and not (self._is_of_index(one) or self._is_certain(one))
+    def _is_asked(self, one: Instruction, multiple: float = inf) -> bool:
+        """Does a comparison decide by sizes, and not in a way that shows anyway?
 
-    def _is_of_index(self, one: Instruction) -> bool:
+        `multiple`: of a size, with which an index is compared at most.
+        """
+        is_usual = self._is_of_index(one, multiple) or self._is_certain(one)
+        return self._is_open(one) and not is_usual
+
+    def _is_of_index(self, one: Instruction, multiple: float = inf) -> bool:
         """Is an index, or what a loop counts, compared with a size?
 
         What is chosen so, and what is behind several such, shows at sizes that are tried: each
@@ -285,9 +290,10 @@ class Decisions:
         """
         sizes = [name for name in one.operands[1:3] if name in self._values.scales]
         others = [name for name in sizes if name not in self._indices]
-        is_small = all(self._values.scales[name] * _MULTIPLE >= 1 for name in others)
+        is_small = all(self._values.scales[name] * multiple >= 1 for name in others)
         moved = max(map(self._values.moved_by, others), default=0)
-        return len(sizes) == 2 and len(others) == 1 and is_small and moved <= _MOVED
+        is_asked = multiple < inf and len(others) != 1
+        return len(sizes) == 2 and len(others) < 2 and not is_asked and is_small and moved <= _MOVED
 
     @cached_property
     def _indices(self) -> frozenset[str]:

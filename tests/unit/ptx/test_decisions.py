@@ -71,7 +71,7 @@ DECIDING = {
     ),
     "chosen_by_a_multiple": (
         "mul.lo.s32 %r8, %r1, 20; setp.gt.s32 %p1, %r6, %r8; selp.b32 %r9, 1, 0, %p1;",
-        ["setp", "selp 0 1"],
+        ["selp 0 1"],
     ),
     "chosen_of_chosen": (
         "setp.eq.s32 %p1, %r7, 0; selp.b32 %r8, 1, 0, %p1; setp.ge.s32 %p2, %r6, %r1;"
