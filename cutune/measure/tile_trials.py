@@ -37,6 +37,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cutune import ptx
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.build import digest_of_sources
 from cutune.emulator.machine import Hazards, LaunchCounters, LoadedModule, host_threads
@@ -65,8 +66,7 @@ from cutune.measure.trial_outcomes import Outcomes
 from cutune.measure.trial_parameters import LaunchParameters, Numbers
 from cutune.measure.trial_sizes import Domain, Sizes, SizesTried, numbers_of
 from cutune.proof.variants import repeat
-from cutune.ptx import decisions, named_numbers, of_place, taint, tried_sizes
-from cutune.ptx.named_numbers import literals, tested_numbers, widest
+from cutune.ptx.named_numbers import PointerParameters, asks_for_more, literals, tested_numbers
 from cutune.ptx.tried_sizes import TriedSizes, asked_size, untried
 from cutune.ptx.types import Function, Module, PtxError
 from cutune.source.kernel_variant import ASKED, KernelVariant, Tile
@@ -103,10 +103,8 @@ _TARGET = re.compile(r"^\.target\b.*$", re.MULTILINE)
 #: The modules on which answers depend.
 _JUDGES = (
     *sorted(Path(__file__).parent.glob("*trial*.py")),
-    *(
-        Path(str(one.__file__))
-        for one in (tile_costs, profile, tried_sizes, decisions, of_place, named_numbers, taint)
-    ),
+    *sorted(Path(str(ptx.__file__)).parent.glob("*.py")),
+    *(Path(str(one.__file__)) for one in (tile_costs, profile)),
 )
 Copies = Sequence[KernelVariant]
 Found = tuple[int, tuple[str, ...], int]
@@ -276,7 +274,10 @@ class _Trial:
         tile = copy.tile
         assert tile is not None, "the copy of a tile"
         own, other = (self.entries[name] for name in (self.kernel.name, copy.kernel))
-        if widest(self._functions(other)) > widest(self._functions(own)):
+        through = (
+            PointerParameters(self.module.functions[n], self._functions(n)) for n in (own, other)
+        )
+        if asks_for_more(*through):
             return "it accesses more bytes at once"
         if self.is_in_turn:
             # Its bodies are the kernel's, of the same blocks: what they make of sizes is the same.

@@ -8,7 +8,8 @@ all at once: so a comparison is asked where it decides, what is chosen by one ha
 factors that follow from comparisons have to be other than 0 at once. Nothing has to show of
 
 - what depends on the place of a thread in its block alone, which all launches show;
-- comparisons of an index with a size, and of a size with a small number (`n > 0`);
+- comparisons of an index, or of what a loop counts, with a size (`i < n`);
+- comparisons that come out alike for all sizes from 1 on (`n > 0`);
 - signs of numbers that cannot be negative, where no size is;
 - what is made of data: that is told by other functions in its place (`trial_functions`).
 """
@@ -19,22 +20,23 @@ from collections import Counter
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 
 from cutune.ptx.named_numbers import REALS, literal, type_of
 from cutune.ptx.of_place import (
     Body,
-    decided_otherwise,
     is_branch,
     labels_of,
-    live_at_labels,
     registers_of_places,
 )
-from cutune.ptx.taint import results, spaces
+from cutune.ptx.taint import names, results, spaces
 from cutune.ptx.tried_sizes import FollowedSizes
 from cutune.ptx.types import LOADS, Instruction
 
-#: Sizes are compared with numbers up to this alike in all trials, if no more is added before.
-_SMALLEST, _MOVED = 4, 64
+#: So much may be taken from sizes at which it shows whether a number is below zero.
+_MOVED = 64
+#: What is chosen by an index and a larger multiple of a size has to show.
+_MULTIPLE = 4
 #: What has to show of the results of operations on integers: that they are not 0, and not the same
 #: as an operand.
 _NOT_ZERO = frozenset({"and", "shr", "div", "rem", "clz", "popc", "bfe", "bfind", "lop3", "shf"})
@@ -48,6 +50,8 @@ _KEEPS_SIGN = frozenset(
 _PRODUCTS = frozenset({"mul", "mad", "fma"})
 #: Zero as PTX writes it, by the types of numbers.
 ZEROS = {"f32": "0f00000000", "f64": "0d0000000000000000"}
+#: Writers of a register that are followed.
+_DEEPEST = 12
 #: In place of the basic block of a predicate that ways bring along.
 _ANYWHERE = -1
 #: Types of numbers that are compared in what is noted.
@@ -180,8 +184,8 @@ class Decisions:
                 is_derived = not found.isdisjoint(read)
                 follows = not asked.isdisjoint(read)
                 if one.opcode == "setp":
-                    is_asked = is_derived or (not self._is_of_data(one) and self._is_asked(one))
-                    asked.update(results(one) if is_asked else ())
+                    is_decided = not self._is_of_data(one) and self._is_asked(one, _MULTIPLE)
+                    asked.update(results(one) if is_derived or is_decided else ())
                 elif type_of(one, 0) == "pred":
                     asked.update(results(one) if follows else ())
                 elif one.opcode in LOADS:
@@ -216,32 +220,86 @@ class Decisions:
         return not read <= self._of_place | _OF_THREADS
 
     @cached_property
-    def _counted_by_branches(self) -> set[str]:
-        body, sizes = self._values.body, self._values.scales.keys()
-        return decided_otherwise(body, live_at_labels(body), sizes, self._of_place)
-
-    @cached_property
     def _of_place(self) -> frozenset[str]:
         return registers_of_places(self._values.body)
 
-    def _is_asked(self, one: Instruction) -> bool:
-        """Is it a comparison of sizes that trials do not show anyway?"""
-        return self._is_open(one) and not self._is_usual(one)
+    def _is_asked(self, one: Instruction, multiple: float = inf) -> bool:
+        """Does a comparison decide by sizes, and not in a way that shows anyway?
 
-    def _is_usual(self, one: Instruction) -> bool:
-        """Are two sizes compared, an index with a size say, or a size with a small number?
-
-        How large sizes have to be for that to show is told by `tried_sizes`.
+        `multiple`: of a size, with which an index is compared at most.
         """
-        known = [(o in self._values.scales, literal(o)) for o in one.operands[1:3]]
-        if not all(is_size or number is not None for is_size, number in known):
+        is_usual = self._is_of_index(one, multiple) or self._is_certain(one)
+        return self._is_open(one) and not is_usual
+
+    def _is_of_index(self, one: Instruction, multiple: float = inf) -> bool:
+        """Is an index, or what a loop counts, compared with a size?
+
+        What is chosen so, and what is behind several such, shows at sizes that are tried: each
+        adds to a size, or multiplies it by little.
+        """
+        sizes = [name for name in one.operands[1:3] if name in self._values.scales]
+        others = [name for name in sizes if name not in self._indices]
+        is_small = all(self._values.scales[name] * multiple >= 1 for name in others)
+        moved = max(map(self._values.moved_by, others), default=0)
+        is_asked = multiple < inf and len(others) != 1
+        return len(sizes) == 2 and len(others) < 2 and not is_asked and is_small and moved <= _MOVED
+
+    @cached_property
+    def _indices(self) -> frozenset[str]:
+        """Registers of sizes that follow from places, or that loops go on with."""
+        found, size = {*self._values.carried}, -1
+        while size != (size := len(found)):
+            for one in self._instructions:
+                read = self._values.read(one)
+                is_place = any(name.startswith(_INDICES) for o in read for name in names(o))
+                if one.opcode != "setp" and (is_place or not found.isdisjoint(read)):
+                    found.update(results(one))
+        return frozenset(found)
+
+    def _is_certain(self, one: Instruction) -> bool:
+        """Does a comparison with a number come out alike for all sizes from 1 on?"""
+        known = [literal(o) for o in one.operands[1:3]]
+        if len(one.operands) != 3 or known.count(None) != 1 or type_of(one, 0) in REALS:
             return False
-        numbers = [abs(number) for is_size, number in known if number is not None and not is_size]
-        sizes = [name for name in self._values.read(one) if name in self._values.scales]
-        if numbers and not self._counted_by_branches.isdisjoint(sizes):
-            return False
-        moved = max(map(self._values.moved_by, sizes), default=0)
-        return all(number <= _SMALLEST and moved <= _MOVED for number in numbers)
+        number, name = (
+            (known[0], one.operands[2]) if known[1] is None else (known[1], one.operands[1])
+        )
+        least = self._least(name)
+        assert number is not None, "one of both is"
+        # Whether an end of `<=` belongs to it depends on the side.
+        is_strict = not {"lt", "ge", "lo", "hs"}.isdisjoint(one.modifiers) and known[1] is not None
+        return least is not None and (least >= number if is_strict else least > number)
+
+    def _least(self, name: str, depth: int = 0) -> int | None:
+        """What a register holds at least where all sizes are at least 1; None: nobody knows."""
+        if (number := literal(name)) is not None:
+            return number
+        writers = self._values.writers.get(name, ())
+        if len(writers) != 1 or writers[0].guard or depth > _DEEPEST:
+            return None
+        one = writers[0]
+        if one.opcode in LOADS:
+            return 1 if "param" in spaces(one) and name in self._values.scales else None
+        each = [self._least(o, depth + 1) for o in one.operands[1:]]
+        known = [least for least in each if least is not None and least >= 0]
+        if len(known) < len(each):
+            # What is taken away from a size.
+            is_sum = one.opcode == "add" and None not in each
+            return sum(least for least in each if least is not None) if is_sum else None
+        match one.opcode:
+            case "mov" | "cvt":
+                return known[0]
+            case "add":
+                return known[0] + known[1]
+            case "mul" if "hi" not in one.modifiers:
+                return known[0] * known[1]
+            case "mad" if "hi" not in one.modifiers:
+                return known[0] * known[1] + known[2]
+            case "shl":
+                return known[0] << min(known[1], 64)
+            case "shr" if literal(one.operands[2]) is not None:
+                return known[0] >> known[1]
+        return None
 
     def _others(self, one: Instruction) -> tuple[str, ...]:
         kind = type_of(one, 0)
@@ -252,7 +310,10 @@ class Decisions:
         if one.opcode not in _NOT_ZERO | _NOT_SAME:
             return ()
         is_sign = one.opcode in ("shr", "abs", "max") and self._has_no_sign(one)
-        is_usual = one.opcode in ("min", "max") and self._is_usual(one)
+        is_usual = one.opcode in ("min", "max") and self._is_of_index(one)
+        if one.opcode == "max" and (number := literal(one.operands[2])) is not None:
+            least = self._least(one.operands[1])
+            is_usual |= least is not None and least >= number
         if is_sign and one.opcode == "shr":
             self._zeros.update(results(one))
         if is_sign or is_usual or one.operands[1] in self._zeros:

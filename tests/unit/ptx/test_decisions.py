@@ -22,8 +22,15 @@ ld.global.u32 %r7, [%d2]; ld.global.f32 %f2, [%d2];
 #: n is %r1, m %r2, the thread %r3, an index %r6, data %r7 and %f2, a number of the launch %f1.
 DECIDING = {
     "index": ("setp.ge.s32 %p1, %r6, %r1;", []),
-    "two_sizes": ("setp.gt.s32 %p1, %r1, %r2;", []),
+    "two_sizes": ("setp.gt.s32 %p1, %r1, %r2;", ["setp"]),
     "small_number": ("setp.lt.s32 %p1, %r1, 1;", []),
+    "least": ("setp.gt.s32 %p1, %r1, 3;", ["setp"]),
+    "blocks": ("add.s32 %r8, %r1, 31; shr.u32 %r9, %r8, 5; setp.eq.s32 %p1, %r9, 0;", ["shr 0"]),
+    "at_least_one": ("add.s32 %r8, %r1, 31; shr.s32 %r9, %r8, 5; max.s32 %r10, %r9, 1;", ["shr 0"]),
+    "at_least_two": ("max.s32 %r8, %r1, 2;", ["max %r1 2"]),
+    "sum_of_sizes": ("add.s32 %r8, %r1, %r2; setp.lt.s32 %p1, %r8, 2;", []),
+    "below": ("add.s32 %r8, %r1, -1; setp.lt.s32 %p1, %r8, 0;", []),
+    "far_below": ("add.s32 %r8, %r1, -2; setp.lt.s32 %p1, %r8, 0;", ["setp"]),
     "number": ("setp.gt.s32 %p1, %r1, 500;", ["setp"]),
     "moved": ("sub.s32 %r9, %r1, 500; setp.gt.s32 %p1, %r9, 0;", ["setp"]),
     "moved_by_register": (
@@ -58,6 +65,14 @@ DECIDING = {
     ),
     "chosen": ("setp.eq.s32 %p1, %r7, 0; selp.b32 %r8, %r1, %r2, %p1;", []),
     "chosen_by_a_size": ("setp.ge.s32 %p1, %r6, %r1; selp.b32 %r8, %r7, 0, %p1;", []),
+    "chosen_by_two_sizes": (
+        "setp.gt.s32 %p1, %r1, %r2; selp.b32 %r8, 1, 0, %p1; mul.lo.s32 %r9, %r8, %r8;",
+        ["setp", "selp 0 1", "mul * %r8 %r8"],
+    ),
+    "chosen_by_a_multiple": (
+        "mul.lo.s32 %r8, %r1, 20; setp.gt.s32 %p1, %r6, %r8; selp.b32 %r9, 1, 0, %p1;",
+        ["selp 0 1"],
+    ),
     "chosen_of_chosen": (
         "setp.gt.s32 %p1, %r1, 40; selp.b32 %r8, 1, 0, %p1; setp.ge.s32 %p2, %r6, %r1;"
         "selp.b32 %r9, %r2, %r8, %p2;",
@@ -211,10 +226,10 @@ setp.gt.s32 %p2, {0}; @%p2 bra $two; add.s32 %r9, %r9, 1; st.global.u32 [%d2], %
 setp.eq.s32 %p3, %r8, 2; setp.eq.s32 %p4, %r9, 2; and.pred %p5, %p3, %p4;"""
 
 
-@pytest.mark.parametrize(("test", "expected"), [("%r1, 3", 3), ("%r3, 3", 0)])
+@pytest.mark.parametrize(("test", "expected"), [("%r1, 3", 5), ("%r3, 3", 0)])
 def test_branches_that_sizes_decide(test: str, expected: int) -> None:
     found = [one.instruction.opcode for one in decisions(_values(BY_BRANCHES.format(test)))]
-    assert found == ["setp", "setp", "and"][:expected]
+    assert found == ["setp", "setp", "setp", "setp", "and"][:expected]
     counted = BY_BRANCHES.format(test).replace("mov.u32 %r8, 2;", "add.s32 %r8, %r8, 1;")
     assert [one.instruction.opcode for one in decisions(_values(counted))] == found
 
