@@ -1,20 +1,18 @@
 """Trials of tiles. Takes PTX with a kernel and copies of it, gives the copies that do the same.
 
-A copy has another value of a constant, and is launched in other blocks. Nothing is known of why it
-should do what the kernel does, so both are launched on the emulated device at many sizes, also at
-such that no block divides, on equal contents of memory: numbers at random, few numbers (for ties),
-numbers with infinities, NaN and zeros of both signs. A copy does the same if
+A copy has another value of a constant, and is launched in other blocks. Both are launched on the
+emulated device at many sizes, also at such that no block divides, on equal contents of memory:
+numbers at random, few (for ties), infinities, NaN and zeros of both signs. It does the same if
 
 - memory holds the same bytes afterwards, so that sums are rounded in the same order;
 - it reads and writes where the kernel does, from its first byte to its last in each array;
 - no access is a race, and no shared memory is read that nobody wrote;
-- memory is the same with other numbers in the code as well (`trial_numbers`).
+- memory is the same where operations on data are other functions (`trial_functions`).
 
-That says something of other sizes and other data because what is asked of the code is narrow: what
-it accesses does not depend on data; what it makes of sizes shows at those that were tried
-(`cutune.ptx.tried_sizes`); no result of an atomic operation is used, no rounded number is added by
-one, no function of the system is called, no register is read but indices and shapes. What decides
-comes out in all ways (`trial_outcomes`). Numbers that it names are tried as sizes, and as data.
+That holds for other data because what the code accesses does not depend on them, and for other
+sizes because what it makes of sizes shows at those that were tried (`tried_sizes`,
+`trial_outcomes`). It may use no result of an atomic operation, add no rounded number by one, call
+no function of the system, and read no register but indices and shapes.
 
 Sizes at which the kernel itself has a race are none. Where a copy does the same only if what blocks
 share out, or all integers, are multiples of what both blocks cover, it may run there.
@@ -46,6 +44,7 @@ from cutune.measure import tile_costs
 from cutune.measure.replay.replay import GHOSTS
 from cutune.measure.trial_code import entries_of, functions_reached, strange_register
 from cutune.measure.trial_contents import LaunchVariables, TrialContents, near_numbers, same_numbers
+from cutune.measure.trial_functions import with_functions
 from cutune.measure.trial_launches import (
     Assigned,
     Ended,
@@ -62,11 +61,10 @@ from cutune.measure.trial_launches import (
     per_thread,
     without_most_large,
 )
-from cutune.measure.trial_numbers import with_other_numbers
 from cutune.measure.trial_outcomes import Outcomes
 from cutune.measure.trial_parameters import Domain, LaunchParameters, Numbers, SizesTried, covered
 from cutune.proof.variants import repeat
-from cutune.ptx.named_numbers import literals, tested_numbers, widest
+from cutune.ptx.named_numbers import PointerParameters, asks_for_more, literals, tested_numbers
 from cutune.ptx.parse import parsed
 from cutune.ptx.tried_sizes import TriedSizes, asked_size, untried
 from cutune.ptx.types import Function, Module, PtxError
@@ -93,6 +91,8 @@ _NAMED = 40
 _FARTHEST, _FARTHEST_ASKED = 9, 4096
 #: Launches with all kinds of contents; others have one each.
 _THOROUGH = 16
+#: Contents at random: what variables hold at first, and other numbers.
+_RANDOM = (0, 3)
 #: As many launches are watched, the largest first.
 _WATCHED = 96
 #: As the checker has it.
@@ -193,8 +193,7 @@ class _Trial:
     tiles: tuple[Tile, ...]
     #: Do blocks of the copies what those of the kernel do, one after another?
     is_in_turn: bool
-    #: Copies of which it is watched how they decide.
-    watched: tuple[str, ...] = ()
+    watched: tuple[str, ...] = ()  # copies of which it is watched how they decide
     is_noted: bool = False
     #: What is known of the kernel's own launches, at sizes of any copies.
     counted: dict[tuple[Tile, Assigned, Numbers], TriedLaunch | None] = field(default_factory=dict)
@@ -272,7 +271,10 @@ class _Trial:
         tile = copy.tile
         assert tile is not None, "the copy of a tile"
         own, other = (self.entries[name] for name in (self.kernel.name, copy.kernel))
-        if widest(self._functions(other)) > widest(self._functions(own)):
+        through = (
+            PointerParameters(self.module.functions[n], self._functions(n)) for n in (own, other)
+        )
+        if asks_for_more(*through):
             return "it accesses more bytes at once"
         if self.is_in_turn:
             # Its bodies are the kernel's, of the same blocks: what they make of sizes is the same.
@@ -374,39 +376,38 @@ class _Trial:
             return "too few of its launches can be tried"
         if reason := self._untried(copy, [dict(launch.sizes) for launch in launches]):
             return reason
-        if (different := self._different(copy, launches, count())) is None:
+        if (different := self._different(copy, launches)) is None:
             # Bodies of blocks in turn are the kernel's.
             watched = [(self.kernel.name, tile.own()), (copy.kernel, tile)][: 2 - self.is_in_turn]
             said = next((s for one in watched if (s := self._objection(*one, launches))), "")
-            said = said or self._outcomes.unlike(self.entries[name] for name, _ in watched)
-            return said or ("" if self.is_in_turn else self._by_other_numbers(copy, launches))
+            return said or ("" if self.is_in_turn else self._by_other_functions(copy, launches))
         names = [one.name for one in self.kernel.parameters]
         return f"its results are others at {different.said(names if self._compared else ())}"
 
     def _different(
-        self, copy: KernelVariant, launches: Sequence[TriedLaunch], numbers: Iterator[int]
+        self, copy: KernelVariant, launches: Sequence[TriedLaunch]
     ) -> TriedLaunch | None:
         """The first launch of which the results are others; None if there is none."""
         side_by_side = 1 if self._variables.all() else host_threads()
         with ThreadPoolExecutor(side_by_side) as pool:
             for first in range(0, len(launches), 4 * side_by_side):
                 some = launches[first : first + 4 * side_by_side]
-                same = pool.map(partial(self._is_same, copy), some, numbers)
+                same = pool.map(partial(self._is_same, copy), some, count(first))
                 if others := [one for one, is_same in zip(some, same, strict=True) if not is_same]:
                     return others[0]
         return None
 
-    def _by_other_numbers(self, copy: KernelVariant, launches: Sequence[TriedLaunch]) -> str:
-        """Say whether a copy does the same with numbers of trials alone; contents are random."""
-        tried = copy, launches[:_THOROUGH], count(3 * _THOROUGH, 3)
-        is_alike = all(o and not o._different(*tried) for o in self._others)
-        return "" if is_alike else "its results are others where numbers are less simple"
+    def _by_other_functions(self, copy: KernelVariant, launches: Sequence[TriedLaunch]) -> str:
+        """Say whether a copy makes the same expressions of data."""
+        if (others := self._others) is None:
+            return "nothing is known of what it does with data"
+        is_other = others._different(copy, launches[:_THOROUGH]) is not None
+        return "its results are others where operations on data are" if is_other else ""
 
     @cached_property
-    def _others(self) -> list[_Trial | None]:
-        about = self.text, self.module, self._watched_entries
-        made = (with_other_numbers(*about, are_all) for are_all in (True, False))
-        return [replace(self, loaded=m, is_noted=True, expected={}) if m else None for m in made]
+    def _others(self) -> _Trial | None:
+        made = with_functions(self.text, self.module, self._watched_entries)
+        return replace(self, loaded=made, is_noted=True, expected={}) if made else None
 
     def _against_turns(self, tile: Tile, domain: Domain) -> str:
         """Why blocks that come in turn may find what they would not find by themselves."""
@@ -430,7 +431,8 @@ class _Trial:
     ) -> Iterator[None]:
         """Launch the kernel or a copy, of a module that notes what it does."""
         noting = replace(self, loaded=loaded, is_noted=True)
-        for launch, contents in islice(product(tried, range(3)), _WATCHED):
+        kinds = range(3 if self.is_in_turn else 1)  # Else it is sizes that decide.
+        for launch, contents in islice(product(tried, kinds), _WATCHED):
             if (grid := grid_at(tile, dict(launch.sizes))) is not None:
                 noting._run(self.entries[kernel], grid, tile, launch, contents)
                 yield
@@ -542,7 +544,8 @@ class _Trial:
         names = self.entries[self.kernel.name], self.entries[copy.kernel]
         places = [place for _, place, _ in launch.arrays]
         try:
-            for contents in range(3) if number < _THOROUGH else (number % 3,):
+            usual = range(3) if number < _THOROUGH else (number % 3,)
+            for contents in _RANDOM if self.is_noted else usual:
                 key = own, launch, contents
                 if key not in self.expected:
                     _, after = self._run(names[0], own_grid, own, launch, contents)

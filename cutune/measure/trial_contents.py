@@ -43,7 +43,7 @@ class TrialContents:
     def of(self, seed: Sequence[int], sizes: Sequence[int], kind: int) -> list[NDArray[np.uint8]]:
         """Return bytes for pieces of memory of these sizes, to be read only.
 
-        `kind`: numbers at random (0), few different ones (1), or some that are special (2).
+        `kind`: numbers at random (0, 3), few different ones (1), or some that are special (2).
         """
         key = *seed, None, *sizes, kind
         if (known := self._known.get(key)) is not None:
@@ -85,7 +85,7 @@ def _drawn(
         words = random.choice(_FEW, count)
         if len(named):
             words = np.where(random.random(count) < 1 / 2, random.choice(named, count), words)
-    elif kind:
+    elif kind == 2:
         words = np.where(random.random(count) < 1 / 16, random.choice(_STRANGE, count), words)
         any_bits = random.integers(0, 1 << 32, count, np.uint32)
         words = np.where(random.random(count) < 1 / 4, any_bits, words)

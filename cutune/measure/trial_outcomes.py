@@ -1,7 +1,7 @@
 """Does all that decides come out in trials? Takes PTX with kernels, tells of their runs.
 
-Where `hash(a[i]) == 0` chooses what a kernel does, numbers at random never show the one of two
-things that it does. So a second module is made of the text, in which kernels and the functions
+Where `n / 1000 == 7` chooses what a kernel does, trials never show the one of two things that it
+does. So a second module is made of the text, in which kernels and the functions
 that they call note what came out of each of their decisions (`cutune.ptx.decisions`). Its launches
 tell nothing else: threads that note the same meet in memory.
 """
@@ -19,8 +19,7 @@ from cutune.core.diagnostics import CutuneError
 from cutune.emulator.assemble import assemble
 from cutune.emulator.machine import LoadedModule
 from cutune.measure.trial_code import as_written, functions_reached
-from cutune.ptx.decisions import REALS_AS_BITS, Decision, Decisions
-from cutune.ptx.hidden_data import WRAPS, HiddenData
+from cutune.ptx.decisions import ZEROS, Decision, Decisions
 from cutune.ptx.named_numbers import type_of
 from cutune.ptx.tried_sizes import FollowedSizes, TriedSizes
 from cutune.ptx.types import Module, PtxError
@@ -50,25 +49,17 @@ class Outcomes:
         self._text = text
         tried = TriedSizes(dict.fromkeys(integers, 1), (1, 1, 1), (1, 1, 1), {})
         self._asked: dict[str, list[Decision]] = {}
-        self._strange: dict[str, str] = {}
-        self._terms: dict[str, int] = {}
         self._reached = {entry: functions_reached(module, entry) for entry in entries}
         for entry, names in self._reached.items():
             for name in names:
                 function = module.functions.get(name)
                 if function is not None and name not in self._asked:
                     values = FollowedSizes(function, module.functions[entry], tried)
-                    decided = Decisions(values)
-                    self._asked[name] = [*decided.found(of_data)]
-                    hidden = HiddenData(decided)
-                    self._strange[name] = "" if of_data else hidden.in_words()
-                    self._terms[name] = 0 if of_data else hidden.terms()
+                    self._asked[name] = [*Decisions(values).found(of_data)]
 
     def objection(self, entry: str, runs: Callable[[LoadedModule], Iterator[None]]) -> str:
         """Return what of an entry comes out one way in all runs of the noting module, or ""."""
         names = [name for name in self._reached[entry] if name in self._asked]
-        if strange := next(filter(None, map(self._strange.__getitem__, names)), ""):
-            return strange
         asked = [one for name in names for one in self._asked[name]]
         if any(not _is_alone(self._lines, one) for one in asked):
             return _UNWATCHED
@@ -82,11 +73,6 @@ class Outcomes:
                 is_known = all(map(self._is_known, names))
                 return "" if is_known else "it asks what trials do not answer both ways"
         return ""
-
-    def unlike(self, entries: Iterable[str]) -> str:
-        """Return what entries make of sums of data that have more terms in one than in another."""
-        each = [[self._terms.get(name, 0) for name in self._reached[one]] for one in entries]
-        return WRAPS if len({max(terms, default=0) for terms in each}) > 1 else ""
 
     def _has_shown(self, name: str) -> bool:
         """Have all decisions of a function come out in all ways?"""
@@ -139,20 +125,17 @@ class Outcomes:
 def _noted(one: Decision, place: int) -> Iterator[str]:
     """PTX that keeps what came out of a decision, from a place on."""
     of = one.instruction
-    if not (one.differs_from or one.factors or one.signs):
+    if not (one.differs_from or one.factors):
         for step, guard in enumerate(("@", "@!")):
             yield f"{guard}{one.read or of.operands[0]} {_kept(place + step)}"
         return
     kind = type_of(of, 0)
     is_real = kind.startswith("f")
-    unlike, zero = ("neu", REALS_AS_BITS[kind]["0"]) if is_real else ("ne", "0")
+    unlike, zero = ("neu", ZEROS[kind]) if is_real else ("ne", "0")
     compared = kind if is_real else f"u{kind[1:]}"
     yield f"{{ .reg .pred {_SHOWS}; {_kept(place)}"
     for step, other in enumerate(one.differs_from, 1):
         yield f"setp.{unlike}.{compared} {_SHOWS}, {of.operands[0]}, {other};"
-        yield f"@{_SHOWS} {_kept(place + step)}"
-    for step, relation in enumerate(("lt", "gt") if one.signs else (), 1):
-        yield f"setp.{relation}.{compared} {_SHOWS}, {of.operands[0]}, {zero};"
         yield f"@{_SHOWS} {_kept(place + step)}"
     for number, factor in enumerate(one.factors):
         joined, before = (".and", f", {_SHOWS}") if number else ("", "")

@@ -1,18 +1,17 @@
 """What has to show in trials of a kernel. Takes PTX, gives decisions: instructions with outcomes.
 
-A kernel may do something else at sizes, or with data, that nobody has tried: `n > 50 && m > 50`,
-`hash(a[i]) == 0`, a count that wraps around in long rows. What tells such cases apart is an
-instruction that did the same in all trials. So each comparison has to come out both ways, and what
-cuts off or limits a number has to change it, and to leave something of it: `n / 1000` that was
-always 0 is not known. Where several comparisons decide together, each may come out both ways and
-never all at once: so a comparison is asked where it decides, what is chosen by one has to be seen,
-and factors that follow from data have to be other than 0 at once. Nothing has to show of
+A kernel may do something else at sizes that nobody has tried: `n > 50 && m > 50`, `n / 1000 == 7`.
+What tells such cases apart is an instruction that did the same in all trials. So each comparison of
+a size has to come out both ways, and what cuts off or limits a size has to change it, and to leave
+something of it. Where several comparisons decide together, each may come out both ways and never
+all at once: so a comparison is asked where it decides, what is chosen by one has to be seen, and
+factors that follow from comparisons have to be other than 0 at once. Nothing has to show of
 
 - what depends on the place of a thread in its block alone, which all launches show;
-- comparisons of an index with a size, and of a size with a small number (`n > 0`);
-- signs of numbers that cannot be negative, where no size is.
-
-What never shows is told by `hidden_data`.
+- comparisons of an index, or of what a loop counts, with a size (`i < n`);
+- comparisons that come out alike for all sizes from 1 on (`n > 0`);
+- signs of numbers that cannot be negative, where no size is;
+- what is made of data: that is told by other functions in its place (`trial_functions`).
 """
 
 from __future__ import annotations
@@ -21,22 +20,23 @@ from collections import Counter
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 
 from cutune.ptx.named_numbers import REALS, literal, type_of
 from cutune.ptx.of_place import (
     Body,
-    decided_otherwise,
     is_branch,
     labels_of,
-    live_at_labels,
     registers_of_places,
 )
-from cutune.ptx.taint import results, spaces
+from cutune.ptx.taint import names, results, spaces
 from cutune.ptx.tried_sizes import FollowedSizes
 from cutune.ptx.types import LOADS, Instruction
 
-#: Sizes are compared with numbers up to this alike in all trials, if no more is added before.
-_SMALLEST, _MOVED = 4, 64
+#: So much may be taken from sizes at which it shows whether a number is below zero.
+_MOVED = 64
+#: What is chosen by an index and a larger multiple of a size has to show.
+_MULTIPLE = 4
 #: What has to show of the results of operations on integers: that they are not 0, and not the same
 #: as an operand.
 _NOT_ZERO = frozenset({"and", "shr", "div", "rem", "clz", "popc", "bfe", "bfind", "lop3", "shf"})
@@ -47,23 +47,15 @@ _ROUNDED = frozenset({"add", "sub"})
 _KEEPS_SIGN = frozenset(
     {"mov", "cvt", "add", "mul", "mad", "shl", "shr", "div", "rem", "min", "max", "or", "selp"}
 )
-#: What passes data on as they are: a product with them is 0 where they are.
-_PLAIN = frozenset({"mov", "cvt", "cvta", "neg", "abs", "shfl"})
-PRODUCTS = frozenset({"mul", "mad", "fma"})
-#: Results of these are 0 for data that are large, or far below 0; and others that hide a number.
-UNDERFLOWS = frozenset({"div", "sqrt", "rsqrt", "rcp", "ex2", "lg2", "sin", "cos", "tanh"})
-_LIMITS = {"ex2": ("inf",), "tanh": ("1", "-1"), "sat": ("1",)}
-#: Numbers as PTX writes them, by their types.
-REALS_AS_BITS = {
-    "f32": {"0": "0f00000000", "1": "0f3F800000", "-1": "0fBF800000", "inf": "0f7F800000"},
-    "f64": {"0": "0d0000000000000000", "1": "0d3FF0000000000000", "-1": "0dBFF0000000000000"}
-    | {"inf": "0d7FF0000000000000"},
-}
-_TO_WHOLE = frozenset({"rni", "rzi", "rmi", "rpi"})
+_PRODUCTS = frozenset({"mul", "mad", "fma"})
+#: Zero as PTX writes it, by the types of numbers.
+ZEROS = {"f32": "0f00000000", "f64": "0d0000000000000000"}
+#: Writers of a register that are followed.
+_DEEPEST = 12
 #: In place of the basic block of a predicate that ways bring along.
 _ANYWHERE = -1
 #: Types of numbers that are compared in what is noted.
-WATCHED = frozenset({"s16", "u16", "b16", "s32", "u32", "b32", "s64", "u64", "b64", "f32", "f64"})
+_WATCHED = frozenset({"s16", "u16", "b16", "s32", "u32", "b32", "s64", "u64", "b64", "f32", "f64"})
 _OF_THREADS = frozenset({"%tid", "%ntid", "%laneid"})
 _INDICES = ("%tid", "%ntid", "%ctaid", "%nctaid", "%laneid")
 
@@ -75,7 +67,6 @@ class Decision:
     Attributes:
         differs_from: operands from which its result has to differ.
         factors: operands that have to be other than 0 at once.
-        signs: does its result have to be below and above 0?
         read: a predicate that it reads, which is asked in place of its result.
     """
 
@@ -83,7 +74,6 @@ class Decision:
     differs_from: tuple[str, ...] = ()
     factors: tuple[str, ...] = ()
     read: str = ""
-    signs: bool = False
 
     @property
     def is_of_operands(self) -> bool:
@@ -93,139 +83,123 @@ class Decision:
     @property
     def notes(self) -> int:
         """How many things are noted: both outcomes; or that it was come to, and what shows."""
-        return 3 if self.signs else len(self.differs_from) + 1 if self.differs_from else 2
+        return len(self.differs_from) + 1 if self.differs_from else 2
 
 
 class Decisions:
     """What has to show of a function."""
 
     def __init__(self, values: FollowedSizes) -> None:
-        self._instructions, self.values = values.instructions, values
+        self._instructions, self._values = values.instructions, values
         self._settled, self._zeros = set[str](), set[str]()
 
     def found(self, of_data: bool = False) -> Iterator[Decision]:
         """Tell what has to show; `of_data`: of comparisons of loaded data alone."""
         #: Of predicates that have to show, the basic block that has them.
         set_in: dict[str, int] = {}
-        for block, one in _in_blocks(self.values.body):
-            is_of_data = self.is_of_data(one)
-            if of_data and not (one.opcode == "setp" and is_of_data):
+        for block, one in _in_blocks(self._values.body):
+            if of_data:
+                yield from (
+                    (Decision(one),) if one.opcode == "setp" and self._is_of_data(one) else ()
+                )
                 continue
-            for decision in self._of(one, is_of_data):
+            for decision in () if self._is_of_data(one) else self._of(one):
                 yield decision
                 set_in.update(dict.fromkeys(results(one), block))
             if type_of(one, 0) == "pred" and one.opcode == "mov" and one.operands[1] in set_in:
                 set_in[one.operands[0]] = _ANYWHERE
-            if not of_data:
-                yield from self._of_choices(one)
-                yield from self._of_limits(one)
-                read = {one.guard, *(one.operands[-1:] if one.opcode == "selp" else ())}
-                elsewhere = (name for name in sorted(read) if set_in.get(name, block) != block)
-                yield from (Decision(one, read=name) for name in elsewhere)
+            yield from self._of_choices(one)
+            read = {one.guard, *(one.operands[-1:] if one.opcode == "selp" else ())}
+            elsewhere = (name for name in sorted(read) if set_in.get(name, block) != block)
+            yield from (Decision(one, read=name) for name in elsewhere)
 
-    def _of(self, one: Instruction, is_of_data: bool) -> Iterator[Decision]:
+    def _of(self, one: Instruction) -> Iterator[Decision]:
         """What has to show of the result of an instruction by itself."""
         if one.opcode == "setp":
-            yield from self._comparison(one, is_of_data)
+            if self._is_asked(one):
+                yield Decision(one)
+            else:
+                self._settled.update(results(one))
         elif type_of(one, 0) == "pred" and one.opcode in _LOGIC:
-            if self._settled.issuperset(self.values.read(one)):
+            if self._settled.issuperset(self._values.read(one)):
                 self._settled.update(results(one))
             else:
                 yield Decision(one)
-        elif self._is_open(one) and (others := self._others(one, is_of_data)):
+        elif self._is_open(one) and (others := self._others(one)):
             yield Decision(one, others)
 
-    # ---- numbers that comparisons of data choose
+    # ---- numbers that comparisons choose
 
     def _of_choices(self, one: Instruction) -> Iterator[Decision]:
-        """What has to show where a number is chosen, or hides one that follows from data.
+        """What has to show where a number is chosen, or hides one that follows from comparisons.
 
         Each of two comparisons may come out both ways, and never both of them at once.
         """
-        if type_of(one, 0) not in WATCHED:
+        if type_of(one, 0) not in _WATCHED:
             return
         pair = one.operands[1:3]
-        if one.opcode in PRODUCTS and not self.derived.isdisjoint(pair):
+        if one.opcode in _PRODUCTS and not self._derived.isdisjoint(pair):
             yield Decision(one, factors=tuple(name for name in pair if name[0] == "%"))
         elif one.opcode in ("selp", "or"):
             others = pair[::-1] if one.opcode == "selp" else pair
-            is_asked = one.operands[-1] in self.asked
+            is_asked = one.operands[-1] in self._asked
             kept = (
-                o for own, o in zip(pair, others, strict=True) if is_asked or own in self.derived
+                o for own, o in zip(pair, others, strict=True) if is_asked or own in self._derived
             )
             if differs_from := tuple(kept):
                 yield Decision(one, differs_from)
 
-    def _of_limits(self, one: Instruction) -> Iterator[Decision]:
-        """What has to show of results of data that have a limit, or are cut to whole numbers."""
-        kind, is_product = type_of(one, 0), "hi" in one.modifiers and one.opcode == "mul"
-        is_cut = one.opcode == "cvt" and not _TO_WHOLE.isdisjoint(one.modifiers)
-        is_limited = one.opcode in UNDERFLOWS and kind in REALS
-        is_limited |= "sat" in one.modifiers or is_cut or is_product or one.opcode == "prmt"
-        if not self.is_of_data(one) or kind not in WATCHED:
-            return
-        if one.opcode == "copysign":
-            yield Decision(one, signs=True)
-        if not is_limited:
-            return
-        ends = ["0", *_LIMITS.get(one.opcode, ()), *_LIMITS["sat"] * ("sat" in one.modifiers)]
-        if kind in REALS:
-            yield Decision(one, tuple(REALS_AS_BITS[kind][end] for end in ends))
-        else:
-            yield Decision(one, ("0", "-1") if is_product and kind[0] == "s" else ("0",))
-
-    def is_of_data(self, one: Instruction) -> bool:
+    def _is_of_data(self, one: Instruction) -> bool:
         """Does it read what follows from data, be it by comparisons?"""
-        read = self.values.read(one)
-        return not (self.values.loaded.isdisjoint(read) and self._of_data[1].isdisjoint(read))
+        return not self._of_data.isdisjoint(self._values.read(one))
+
+    @cached_property
+    def _of_data(self) -> set[str]:
+        found, size = {*self._values.loaded}, -1
+        while size != (size := len(found)):
+            for one in self._instructions:
+                if not found.isdisjoint(self._values.read(one)):
+                    found.update(results(one))
+            found |= self._chosen_by_branches(found)
+        return found
 
     @property
-    def asked(self) -> set[str]:
-        """Predicates that have to show."""
+    def _asked(self) -> set[str]:
         return self._choices[0]
 
     @property
-    def derived(self) -> set[str]:
-        """Registers of what is computed from data, or chosen by such a predicate."""
+    def _derived(self) -> set[str]:
         return self._choices[1]
 
     @cached_property
-    def _of_data(self) -> tuple[set[str], set[str]]:
-        return self._followed(are_sizes_asked=False)
-
-    @cached_property
     def _choices(self) -> tuple[set[str], set[str]]:
-        return self._followed(are_sizes_asked=True)
-
-    def _followed(self, are_sizes_asked: bool) -> tuple[set[str], set[str]]:
-        """Predicates that have to show, and registers of what is computed from data or by these.
+        """Predicates of sizes that have to show, and registers of what is computed by these.
 
         What such numbers are kept in is read as one of them, wherever in shared memory it lies.
         """
         asked, found, kept, size = set[str](), set[str](), set[str](), -1
         while size != (size := len(asked) + len(found) + len(kept)):
             for one in self._instructions:
-                read = {*self.values.read(one)}
+                read = {*self._values.read(one)}
                 is_derived = not found.isdisjoint(read)
-                is_of_data = is_derived or not self.values.loaded.isdisjoint(read)
                 follows = not asked.isdisjoint(read)
                 if one.opcode == "setp":
-                    is_decided = are_sizes_asked and self._is_open(one) and not self._is_usual(one)
-                    asked.update(results(one) if is_of_data or is_decided else ())
+                    is_decided = not self._is_of_data(one) and self._is_asked(one, _MULTIPLE)
+                    asked.update(results(one) if is_derived or is_decided else ())
                 elif type_of(one, 0) == "pred":
                     asked.update(results(one) if follows else ())
                 elif one.opcode in LOADS:
                     found.update(results(one) if not kept.isdisjoint(spaces(one)) else ())
                 elif one.opcode in ("st", "atom", "red"):
                     kept |= {"shared", "local"} & spaces(one) if is_derived else set()
-                elif is_derived or follows or (is_of_data and one.opcode not in _PLAIN):
+                elif is_derived or follows:
                     found.update(results(one))
-            found |= self._of_data[1] if are_sizes_asked else self._chosen_by_branches(asked)
+            found |= self._chosen_by_branches(asked)
         return asked, found
 
     def _chosen_by_branches(self, asked: Set[str]) -> set[str]:
         """Registers that have one of several values by where branches ahead have gone."""
-        body, labels, found = self.values.body, labels_of(self.values.body), set[str]()
+        body, labels, found = self._values.body, labels_of(self._values.body), set[str]()
         writers = Counter(name for one in self._instructions for name in results(one))
         for place, one in enumerate(body):
             if not is_branch(one) or one.guard not in asked:
@@ -242,52 +216,104 @@ class Decisions:
 
     def _is_open(self, one: Instruction) -> bool:
         """Does it depend on more than the place of a thread in its block?"""
-        read = {name for name in self.values.read(one) if name[0] == "%"}
+        read = {name for name in self._values.read(one) if name[0] == "%"}
         return not read <= self._of_place | _OF_THREADS
 
     @cached_property
-    def _counted_by_branches(self) -> set[str]:
-        body, sizes = self.values.body, self.values.scales.keys()
-        return decided_otherwise(body, live_at_labels(body), sizes, self._of_place)
+    def _of_place(self) -> frozenset[str]:
+        return registers_of_places(self._values.body)
+
+    def _is_asked(self, one: Instruction, multiple: float = inf) -> bool:
+        """Does a comparison decide by sizes, and not in a way that shows anyway?
+
+        `multiple`: of a size, with which an index is compared at most.
+        """
+        is_usual = self._is_of_index(one, multiple) or self._is_certain(one)
+        return self._is_open(one) and not is_usual
+
+    def _is_of_index(self, one: Instruction, multiple: float = inf) -> bool:
+        """Is an index, or what a loop counts, compared with a size?
+
+        What is chosen so, and what is behind several such, shows at sizes that are tried: each
+        adds to a size, or multiplies it by little.
+        """
+        sizes = [name for name in one.operands[1:3] if name in self._values.scales]
+        others = [name for name in sizes if name not in self._indices]
+        is_small = all(self._values.scales[name] * multiple >= 1 for name in others)
+        moved = max(map(self._values.moved_by, others), default=0)
+        is_asked = multiple < inf and len(others) != 1
+        return len(sizes) == 2 and len(others) < 2 and not is_asked and is_small and moved <= _MOVED
 
     @cached_property
-    def _of_place(self) -> frozenset[str]:
-        return registers_of_places(self.values.body)
+    def _indices(self) -> frozenset[str]:
+        """Registers of sizes that follow from places, or that loops go on with."""
+        found, size = {*self._values.carried}, -1
+        while size != (size := len(found)):
+            for one in self._instructions:
+                read = self._values.read(one)
+                is_place = any(name.startswith(_INDICES) for o in read for name in names(o))
+                if one.opcode != "setp" and (is_place or not found.isdisjoint(read)):
+                    found.update(results(one))
+        return frozenset(found)
 
-    def _comparison(self, one: Instruction, is_of_data: bool) -> Iterator[Decision]:
-        if is_of_data or (self._is_open(one) and not self._is_usual(one)):
-            yield Decision(one)
-        else:
-            self._settled.update(results(one))
-
-    def _is_usual(self, one: Instruction) -> bool:
-        """Are two sizes compared, an index with a size say, or a size with a small number?
-
-        How large sizes have to be for that to show is told by `tried_sizes`.
-        """
-        known = [(o in self.values.scales, literal(o)) for o in one.operands[1:3]]
-        if not all(is_size or number is not None for is_size, number in known):
+    def _is_certain(self, one: Instruction) -> bool:
+        """Does a comparison with a number come out alike for all sizes from 1 on?"""
+        known = [literal(o) for o in one.operands[1:3]]
+        if len(one.operands) != 3 or known.count(None) != 1 or type_of(one, 0) in REALS:
             return False
-        numbers = [abs(number) for is_size, number in known if number is not None and not is_size]
-        sizes = [name for name in self.values.read(one) if name in self.values.scales]
-        if numbers and not self._counted_by_branches.isdisjoint(sizes):
-            return False
-        moved = max(map(self.values.moved_by, sizes), default=0)
-        return all(number <= _SMALLEST and moved <= _MOVED for number in numbers)
+        number, name = (
+            (known[0], one.operands[2]) if known[1] is None else (known[1], one.operands[1])
+        )
+        least = self._least(name)
+        assert number is not None, "one of both is"
+        # Whether an end of `<=` belongs to it depends on the side.
+        is_strict = not {"lt", "ge", "lo", "hs"}.isdisjoint(one.modifiers) and known[1] is not None
+        return least is not None and (least >= number if is_strict else least > number)
 
-    def _others(self, one: Instruction, is_of_data: bool) -> tuple[str, ...]:
+    def _least(self, name: str, depth: int = 0) -> int | None:
+        """What a register holds at least where all sizes are at least 1; None: nobody knows."""
+        if (number := literal(name)) is not None:
+            return number
+        writers = self._values.writers.get(name, ())
+        if len(writers) != 1 or writers[0].guard or depth > _DEEPEST:
+            return None
+        one = writers[0]
+        if one.opcode in LOADS:
+            return 1 if "param" in spaces(one) and name in self._values.scales else None
+        each = [self._least(o, depth + 1) for o in one.operands[1:]]
+        known = [least for least in each if least is not None and least >= 0]
+        if len(known) < len(each):
+            # What is taken away from a size.
+            is_sum = one.opcode == "add" and None not in each
+            return sum(least for least in each if least is not None) if is_sum else None
+        match one.opcode:
+            case "mov" | "cvt":
+                return known[0]
+            case "add":
+                return known[0] + known[1]
+            case "mul" if "hi" not in one.modifiers:
+                return known[0] * known[1]
+            case "mad" if "hi" not in one.modifiers:
+                return known[0] * known[1] + known[2]
+            case "shl":
+                return known[0] << min(known[1], 64)
+            case "shr" if literal(one.operands[2]) is not None:
+                return known[0] >> known[1]
+        return None
+
+    def _others(self, one: Instruction) -> tuple[str, ...]:
         kind = type_of(one, 0)
         if kind in REALS:
-            is_of_launch = not (is_of_data or self.values.reals.isdisjoint(self.values.read(one)))
-            if kind not in REALS_AS_BITS:
-                return ()
-            if is_of_launch and one.opcode in _ROUNDED:
-                return (REALS_AS_BITS[kind]["0"],)
-            return one.operands[1:3] if is_of_data and one.opcode in ("min", "max") else ()
+            is_of_launch = not self._values.reals.isdisjoint(self._values.read(one))
+            is_asked = is_of_launch and one.opcode in _ROUNDED and kind in ZEROS
+            return (ZEROS[kind],) if is_asked else ()
         if one.opcode not in _NOT_ZERO | _NOT_SAME:
             return ()
         is_sign = one.opcode in ("shr", "abs", "max") and self._has_no_sign(one)
-        is_usual = one.opcode in ("min", "max") and not is_of_data and self._is_usual(one)
+        is_usual = one.opcode in ("min", "max") and self._is_of_index(one)
+        if one.opcode == "max" and (number := literal(one.operands[2])) is not None:
+            least = self._least(one.operands[1])
+            is_usual |= least is not None and least >= number
         if is_sign and one.opcode == "shr":
             self._zeros.update(results(one))
         if is_sign or is_usual or one.operands[1] in self._zeros:

@@ -3,7 +3,8 @@
 A register is made of literals, threadIdx and blockDim alone, and no loop that ends otherwise goes
 on with it: what a thread counts until it comes to a literal is the same at all sizes, while the
 rounds of `for (k = 0; k < n; ++k)` are not. Nor does anything else decide which of several values
-it has. Loops are pieces of text that end with a branch back.
+it has. Loops are pieces of text that end with a branch back; what is asked of their rounds stands
+here, too.
 """
 
 from __future__ import annotations
@@ -137,3 +138,62 @@ def live_at_labels(body: Body) -> dict[str, set[str]]:
                 here.difference_update(results(item))
             here.update(sources(item))
     return live
+
+
+def uneven_rounds(body: Body, carried: Set[str]) -> set[str]:
+    """Return the registers of loops that end by more than steps of one length.
+
+    Of these the rounds are few at any size, as digits of a number are: few of them show.
+
+    `carried`: registers of integers that loops compute from themselves.
+    """
+    found, labels = set[str](), labels_of(body)
+    for begin, end in loops(body):
+        loop = [one for one in body[begin : end + 1] if isinstance(one, Instruction)]
+        going_on = {name for one in loop for name in results(one)} & carried
+        inside = {name for name, place in labels.items() if begin <= place <= end}
+        deciding = {
+            one.guard
+            for one in loop
+            if is_branch(one) and (one is body[end] or one.operands[-1] not in inside)
+        }
+        size = -1
+        while size != (size := len(deciding)):
+            for one in loop:
+                if not deciding.isdisjoint(results(one)):
+                    deciding.update(name for name in sources(one) if name != one.guard)
+        steps = (one for one in loop if not deciding.isdisjoint(results(one)))
+        if not all(_is_step(one, going_on) for one in steps):
+            found |= going_on
+    return found
+
+
+def _is_step(one: Instruction, going_on: Set[str]) -> bool:
+    """Does it keep what a loop goes on with, or add what is the same in all rounds?"""
+    if going_on.isdisjoint(results(one)):
+        return True
+    read = [operand for operand in one.operands[1:] if operand in going_on]
+    if one.opcode == "mad":
+        return not read or read == [one.operands[-1]]
+    return not read or (one.opcode in ("mov", "cvt", "add", "sub") and len(read) == 1)
+
+
+def loops_with_one_end(body: Body) -> Iterator[tuple[list[Instruction], list[Instruction]]]:
+    """Yield loops that are one piece of text and have one end, each with its last block."""
+    labels = labels_of(body)
+    for begin, end in loops(body):
+        last = body[end]
+        if not is_branch(last) or not last.guard:
+            continue
+        loop = [item for item in body[begin : end + 1] if isinstance(item, Instruction)]
+        inside = {name for name, place in labels.items() if begin <= place <= end}
+        leaves = any(
+            one.opcode in ("ret", "exit", "brx")
+            or (is_branch(one) and one.operands[-1] not in inside)
+            for one in loop
+        )
+        starts = [place for place in labels.values() if place <= end]
+        jumps = [n + 1 for n, item in enumerate(body[:end]) if is_branch(item)]
+        if not leaves:
+            first = max([*starts, *jumps])
+            yield loop, [item for item in body[first : end + 1] if isinstance(item, Instruction)]

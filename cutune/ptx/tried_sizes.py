@@ -25,7 +25,7 @@ from cutune.ptx.named_numbers import (
     tests_of_parameters,
     type_of,
 )
-from cutune.ptx.of_place import is_branch, labels_of, loops
+from cutune.ptx.of_place import loops_with_one_end, uneven_rounds
 from cutune.ptx.taint import (
     loads_data,
     made_of_themselves,
@@ -245,7 +245,7 @@ class FollowedSizes:
 
     def _sizes(self) -> Scales:
         scales: Scales = {}
-        carried = self._carried
+        carried, leaping = self.carried, self._leaping
         for _ in range(64):
             before = dict(scales)
             for one in self.instructions:
@@ -253,6 +253,7 @@ class FollowedSizes:
                 for name in results(one):
                     # Nobody knows how often a loop goes round.
                     most = max(scale, 1.0) if name in carried else scale
+                    most = _FAR if name in leaping else most
                     if most and not (name in self.loaded or name in self._pointers):
                         scales[name] = max(most, scales.get(name, 0.0))
             if scales == before:
@@ -260,7 +261,7 @@ class FollowedSizes:
         return dict.fromkeys(scales, float(_FAR))
 
     @cached_property
-    def _carried(self) -> frozenset[str]:
+    def carried(self) -> frozenset[str]:
         """Registers of integers that a loop computes from themselves."""
         reads: dict[str, set[str]] = {}
         for one in self.instructions:
@@ -270,6 +271,10 @@ class FollowedSizes:
         own = made_of_themselves(reads)
         return frozenset(own - self.loaded - self._pointers - self._counting_to_literals(own))
 
+    @property
+    def _leaping(self) -> set[str]:
+        return uneven_rounds(self.body, self.carried)
+
     def _counting_to_literals(self, own: set[str]) -> set[str]:
         """Registers of loops that end where a literal is reached, in all launches alike.
 
@@ -277,7 +282,7 @@ class FollowedSizes:
         in the block, compares it with a literal, and goes back. `own`: what loops go on with.
         """
         found = set[str]()
-        for loop, block in _loops(self._function):
+        for loop, block in loops_with_one_end(self.body):
             last = block[-1]
             tests = [one for one in block if last.guard in results(one)]
             read = {name for one in tests for name in self.read(one) if name[0] == "%"}
@@ -480,7 +485,7 @@ class FollowedSizes:
         if one.opcode in ("and", "xor") and not numbers:
             yield f"nothing is known of '{one.opcode}' of sizes"
         if one.opcode == "or" and not (
-            numbers or self._tells_signs(one) or joins_bits(one, self._writers)
+            numbers or self._tells_signs(one) or joins_bits(one, self.writers)
         ):
             yield "nothing is known of 'or' of sizes"
         if one.opcode in ("shl", "shr"):
@@ -544,7 +549,7 @@ class FollowedSizes:
             for one in self.instructions:
                 added = self._added(one) + max((moves.get(n, 0) for n in self.read(one)), default=0)
                 for name in self.scales.keys() & {*results(one)}:
-                    moved = begun if name in self._carried else added
+                    moved = begun if name in self.carried else added
                     if moved > moves.get(name, 0):
                         moves[name] = moved if passes < _MOST_PASSES else inf
                         is_more = True
@@ -552,7 +557,7 @@ class FollowedSizes:
 
     def _added(self, one: Instruction) -> float:
         """What an instruction adds to a size, in sizes; nothing in a loop."""
-        if one.opcode not in _MOVING or not self._carried.isdisjoint(results(one)):
+        if one.opcode not in _MOVING or not self.carried.isdisjoint(results(one)):
             return 0
         terms = one.operands[-1:] if one.opcode == "mad" else one.operands[1:]
         added = max((abs(n) for term in terms if (n := literal(term)) is not None), default=0)
@@ -560,31 +565,9 @@ class FollowedSizes:
         return added * max(scales, default=0)
 
     @cached_property
-    def _writers(self) -> dict[str, list[Instruction]]:
+    def writers(self) -> dict[str, list[Instruction]]:
         found: dict[str, list[Instruction]] = {}
         for one in self.instructions:
             for name in results(one):
                 found.setdefault(name, []).append(one)
         return found
-
-
-def _loops(function: Function) -> Iterator[tuple[list[Instruction], list[Instruction]]]:
-    """Loops that are one piece of text and have one end, each with its last block."""
-    body = function.body or ()
-    labels = labels_of(body)
-    for begin, end in loops(body):
-        last = body[end]
-        if not is_branch(last) or not last.guard:
-            continue
-        loop = [item for item in body[begin : end + 1] if isinstance(item, Instruction)]
-        inside = {name for name, place in labels.items() if begin <= place <= end}
-        leaves = any(
-            one.opcode in ("ret", "exit", "brx")
-            or (is_branch(one) and one.operands[-1] not in inside)
-            for one in loop
-        )
-        starts = [place for place in labels.values() if place <= end]
-        jumps = [n + 1 for n, item in enumerate(body[:end]) if is_branch(item)]
-        if not leaves:
-            first = max([*starts, *jumps])
-            yield loop, [item for item in body[first : end + 1] if isinstance(item, Instruction)]

@@ -33,7 +33,7 @@ def program() -> Program:
 
 def test_only_text_that_may_stand_beside_itself_does(program: Program) -> None:
     found = {kernel.name: {one.name for one in kernel.variants} for kernel in program.kernels}
-    assert len(found) == 30
+    assert len(found) == 33
     for name, variants in found.items():
         forms = IN_TURN | (BESIDE if name.startswith("right") else set())
         expected = {one for one in forms if name in BY_FOUR or "2" in one}

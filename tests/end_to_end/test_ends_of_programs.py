@@ -32,6 +32,29 @@ int main(int argc, char **argv) {
 }
 """
 
+#: A global object launches once threads have given back what they kept.
+LATE = """#include <cstdio>
+__global__ void scale(int *a, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] = a[i] * 3 + i;
+}
+struct Late {
+    int *a = nullptr, n = 700;
+    Late() { cudaMallocManaged(&a, n * sizeof(int)); }
+    ~Late() {
+        scale<<<(n + 127) / 128, 128>>>(a, n);
+        const cudaError_t found = cudaDeviceSynchronize();
+        printf("late %d %d\\n", a[n - 1], int(found));
+    }
+} late;
+int main() {
+    int *a;
+    cudaMallocManaged(&a, 400);
+    scale<<<1, 100>>>(a, 100);
+    return cudaDeviceSynchronize();
+}
+"""
+
 
 def script(folder: Path, text: str) -> str:
     path = folder / "program"
@@ -66,3 +89,10 @@ def test_a_process_that_a_program_forks_goes_on_behind_its_experiments(tmp_path:
     )
     assert done.returncode == 0, done.stderr
     assert "1 launch: 1 tuned" in done.stdout
+
+
+def test_an_object_that_goes_launches(tmp_path: Path) -> None:
+    (tmp_path / "late.cu").write_text(LATE)
+    done = cutune("run", "late.cu", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "late 699 0" in done.stdout

@@ -51,14 +51,14 @@ RIGHT = {
     "wrong_halo": {"BLOCK_256", "BLOCK_512"},
 }
 BEYOND = "it compares something with a number that is larger than any size tried"
-SIMPLE = "its results are others where numbers are less simple"
+HIDDEN = "its results are others where operations on data are"
 WRONG = {
-    "wrong_scale": SIMPLE,
-    "wrong_tiny": SIMPLE,
-    "wrong_bytes": SIMPLE,
-    "wrong_cut": SIMPLE,
-    "wrong_bells": SIMPLE,
-    "wrong_fields": SIMPLE,
+    "wrong_scale": HIDDEN,
+    "wrong_tiny": HIDDEN,
+    "wrong_bytes": HIDDEN,
+    "wrong_cut": HIDDEN,
+    "wrong_bells": HIDDEN,
+    "wrong_fields": HIDDEN,
     "wrong_mirrors": "its results are others at n = ",
     "wrong_around": "its results are others at n = ",
     "wrong_numbers": "its results are others at n = ",
@@ -88,7 +88,7 @@ WRONG = {
     "wrong_term": BEYOND,
     "wrong_pair": "it asks whether several sizes are certain numbers",
     "wrong_value": "it asks whether data are one number",
-    "wrong_rare": "it asks what trials do not answer both ways",
+    "wrong_rare": HIDDEN,
     "wrong_below": "its results are others at n = ",
     "wrong_pointer": "it uses a pointer as a number",
 }

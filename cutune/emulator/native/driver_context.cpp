@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "driver.h"
+#include "thread_own.h"
 
 namespace cutune {
 
@@ -21,7 +22,7 @@ struct Context {
 bool is_initialised = false;
 
 // The current one is the last. Contexts are never deleted: another thread may hold a handle.
-thread_local std::vector<Context*> stack;
+std::vector<Context*>& stack() { return own_of_thread<std::vector<Context*>>(); }
 
 std::vector<Context*>& others() {
     static auto* const all = new std::vector<Context*>;
@@ -51,12 +52,12 @@ Context* find(CUcontext handle) {
 }
 
 void use_top() {
-    if (!stack.empty()) use_device(stack.back()->device);
+    if (!stack().empty()) use_device(stack().back()->device);
 }
 
 void set_top(Context* context) {
-    if (!stack.empty()) stack.pop_back();
-    if (context) stack.push_back(context);
+    if (!stack().empty()) stack().pop_back();
+    if (context) stack().push_back(context);
     use_top();
 }
 
@@ -86,9 +87,9 @@ CUresult create(CUcontext* result, unsigned flags, CUdevice device) {
     const auto lock = locked();
     const unsigned long long id = 1000 + others().size();
     others().push_back(new Context{device, false, flags, 1, true, false, id});
-    stack.push_back(others().back());
+    stack().push_back(others().back());
     use_top();
-    *result = handle_of(stack.back());
+    *result = handle_of(stack().back());
     return CUDA_SUCCESS;
 }
 
@@ -105,7 +106,7 @@ CUresult release(CUdevice device) {
 // The current context, or the error that there is none.
 CUresult current(Context** context) {
     const CUresult problem = ready();
-    if (problem == CUDA_SUCCESS) *context = stack.back();
+    if (problem == CUDA_SUCCESS) *context = stack().back();
     return problem;
 }
 
@@ -113,8 +114,8 @@ CUresult current(Context** context) {
 
 CUresult ready() {
     if (!is_initialised) return CUDA_ERROR_NOT_INITIALIZED;
-    if (stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
-    return stack.back()->is_live ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (stack().empty()) return CUDA_ERROR_INVALID_CONTEXT;
+    return stack().back()->is_live ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
 CUresult ready_for(CUdevice device) {
@@ -130,7 +131,7 @@ void use_primary_context(int device) {
 }
 
 void need_context() {
-    if (stack.empty()) use_primary_context(current_device());
+    if (stack().empty()) use_primary_context(current_device());
 }
 
 }  // namespace cutune
@@ -179,8 +180,8 @@ CUresult cuCtxDestroy_v2(CUcontext handle) {
     Context* const context = find(handle);
     if (!context) return CUDA_ERROR_INVALID_CONTEXT;
     if (context->is_primary) return CUDA_ERROR_INVALID_CONTEXT;
-    if (!stack.empty() && stack.back() == context) {
-        stack.pop_back();
+    if (!stack().empty() && stack().back() == context) {
+        stack().pop_back();
         use_top();
     }
     return end(context);
@@ -193,8 +194,8 @@ CUresult cuCtxAttach(CUcontext* context, unsigned flags) {
     const CUresult problem = ready();
     if (problem != CUDA_SUCCESS) return problem;
     const auto lock = locked();
-    ++stack.back()->users;
-    *context = handle_of(stack.back());
+    ++stack().back()->users;
+    *context = handle_of(stack().back());
     return CUDA_SUCCESS;
 }
 
@@ -212,7 +213,7 @@ CUresult cuCtxPushCurrent_v2(CUcontext handle) {
     const auto lock = locked();
     Context* const context = find(handle);
     if (!context) return CUDA_ERROR_INVALID_CONTEXT;
-    stack.push_back(context);
+    stack().push_back(context);
     use_top();
     return CUDA_SUCCESS;
 }
@@ -221,9 +222,9 @@ CUresult cuCtxPushCurrent(CUcontext handle) { return cuCtxPushCurrent_v2(handle)
 
 CUresult cuCtxPopCurrent_v2(CUcontext* handle) {
     if (!is_initialised) return CUDA_ERROR_NOT_INITIALIZED;
-    if (stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
-    if (handle) *handle = handle_of(stack.back());
-    stack.pop_back();
+    if (stack().empty()) return CUDA_ERROR_INVALID_CONTEXT;
+    if (handle) *handle = handle_of(stack().back());
+    stack().pop_back();
     use_top();
     return CUDA_SUCCESS;
 }
@@ -242,7 +243,7 @@ CUresult cuCtxSetCurrent(CUcontext handle) {
 CUresult cuCtxGetCurrent(CUcontext* handle) {
     if (!is_initialised) return CUDA_ERROR_NOT_INITIALIZED;
     if (!handle) return CUDA_ERROR_INVALID_VALUE;
-    *handle = stack.empty() ? nullptr : handle_of(stack.back());
+    *handle = stack().empty() ? nullptr : handle_of(stack().back());
     return CUDA_SUCCESS;
 }
 

@@ -6,6 +6,7 @@
 #include "machine_check.h"
 #include "machine_parallel.h"
 #include "machine_version.h"
+#include "thread_own.h"
 
 namespace cutune {
 
@@ -317,8 +318,7 @@ static void prepare(Execution& x, BlockMemory& memory) {
 }
 
 void Execution::prepare() {
-    thread_local BlockMemory memory;
-    cutune::prepare(*this, memory);
+    cutune::prepare(*this, own_of_thread<BlockMemory>());
 }
 
 // A cooperative launch: all blocks are resident and take turns, so that each may wait for any

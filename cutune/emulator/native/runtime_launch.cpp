@@ -18,6 +18,7 @@
 #include "runtime_modules.h"
 #include "runtime_peers.h"
 #include "runtime_streams.h"
+#include "thread_own.h"
 
 namespace cutune {
 
@@ -31,10 +32,10 @@ struct Configuration {
 };
 
 // What <<<…>>> left for the stub that follows; nested launches in arguments make it a stack.
-thread_local std::vector<Configuration> pending;
+std::vector<Configuration>& pending() { return own_of_thread<std::vector<Configuration>>(); }
 thread_local int next_site = -1;
 thread_local uint64_t next_signature = 0;
-thread_local std::vector<Member> next_members;
+std::vector<Member>& next_members() { return own_of_thread<std::vector<Member>>(); }
 
 enum class Counting { off, counters, trace };
 
@@ -261,7 +262,7 @@ struct Prepared {
 cudaError_t prepare(const void* stub, const Configuration& configuration, void** arguments,
                     Prepared* result) {
     const int site = next_site;
-    const std::vector<Member> members = std::exchange(next_members, {});
+    const std::vector<Member> members = std::exchange(next_members(), {});
     next_site = -1;
     const uint64_t signature = std::exchange(next_signature, 0);
     cudaError_t error = find_function(stub, &result->function);
@@ -329,14 +330,14 @@ using namespace cutune;
 extern "C" {
 
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream) {
-    pending.push_back({grid, block, shared, stream});
+    pending().push_back({grid, block, shared, stream});
     return 0;
 }
 
 cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, void* stream) {
-    if (pending.empty()) return remember(cudaErrorMissingConfiguration);
-    const Configuration top = pending.back();
-    pending.pop_back();
+    if (pending().empty()) return remember(cudaErrorMissingConfiguration);
+    const Configuration top = pending().back();
+    pending().pop_back();
     *grid = top.grid;
     *block = top.block;
     *shared = top.shared;
@@ -389,7 +390,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* st
 // launch site `site`.
 void cutune_emulated_site(int site) {
     next_site = site;
-    next_members.clear();
+    next_members().clear();
 }
 
 // Likewise: the types of its arguments, as a number.
@@ -397,7 +398,7 @@ void cutune_emulated_signature(unsigned long long signature) { next_signature = 
 
 // Likewise: behind the arguments of that launch, at `position`, stands an integer within one.
 void cutune_emulated_member(int position, int argument, int offset, int bytes, int is_signed) {
-    next_members.push_back({position, argument, offset, bytes, is_signed});
+    next_members().push_back({position, argument, offset, bytes, is_signed});
 }
 
 }  // extern "C"

@@ -1,17 +1,17 @@
 """The variants `beside_x2`, `beside_x4`: a block does what several blocks do, side by side.
 
-    __global__ void reverse__beside_x2(const int *const a, int *const b, int const n)
-    { __shared__ int cutune_part[2][256]; …
-      if ((cutune_block * 2u + 1u) * 256u < unsigned(n)) {
-        auto &part_cutune0 = cutune_part[0], &part_cutune1 = cutune_part[1];
+    __global__ void reverse__beside_x2(const int *a, int *b, int n)
+    { __shared__ __align__(16) int part_cutune0[256];
+      __shared__ __align__(16) int part_cutune1[256];
+      … if ((cutune_block * 2u + 1u) * 256u < unsigned(n)) {
         const uint3 cutune_at_0{…}, cutune_at_1{…};
         const int i_cutune0 = cutune_at_0.x * 256 + threadIdx.x;
-        part_cutune0[threadIdx.x] = a[i_cutune0];
+        part_cutune0[threadIdx.x] = a_cutune0[i_cutune0];
         const int i_cutune1 = cutune_at_1.x * 256 + threadIdx.x;
-        part_cutune1[threadIdx.x] = a[i_cutune1];
+        part_cutune1[threadIdx.x] = a_cutune1[i_cutune1];
         __syncthreads();
-        b[i_cutune0] = part_cutune0[255 - threadIdx.x];
-        b[i_cutune1] = part_cutune1[255 - threadIdx.x];
+        b_cutune0[i_cutune0] = part_cutune0[255 - threadIdx.x];
+        b_cutune1[i_cutune1] = part_cutune1[255 - threadIdx.x];
       } else … }
 
 Takes the text of a kernel, gives text in which each piece between two barriers is there once for
@@ -21,21 +21,21 @@ parameters, constants and the loop's own variable. Where not all blocks exist, t
 one after another, as in `cutune.proof.variants.repeat`.
 
 What a name means is left to the compiler: a variable that is not seen here to be declared is
-declared twice. Each block has its own variable for each parameter. What a loop's head names, and
-parameters that a macro names, are constants, so that a kernel that changes them does not compile in
-this form. Text that could change a constant, or tell it from a variable, is refused: casts to
-references, addresses of constants, overloads that take references.
+declared twice. All variables have the types that they have in the kernel, so that no function,
+operator or template means something else. Each block has its own variable for each parameter. What
+a loop's head names, and parameters that a macro names, blocks share; behind each piece the copy
+asks whether such a variable has changed, and traps. Of one that nothing changes the compiler leaves
+no such question, and a copy with a trap is refused (`repeat.changes_what_is_shared`).
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
-from cutune.core.source import Edit
 from cutune.proof.variants.text import KernelText, declared, not_repeated
 from cutune.source.syntax.directives import OPENERS, closing
 from cutune.source.syntax.tokens import Token, word_set
@@ -49,22 +49,22 @@ _STATEMENTS = word_set("if else for while do switch case default return break co
 #: Words with which a piece of the body may leave it, or change what is around it.
 _LEAVING = word_set("break continue goto return")
 _NEVER = word_set(
-    "goto asm __asm__ extern gridDim decltype typeof __typeof__ __builtin_constant_p typeid this"
+    "goto asm __asm__ __asm extern gridDim decltype typeof __typeof__ typeid this"
+    " __builtin_constant_p __LINE__"
 )
-#: What a value ends with, before a binary `&`.
-_VALUE = re.compile(r"(?!return$|case$|else$)\w+|[)\]]")
-#: A type that is a reference under a name of its own.
-_REFERENCE = re.compile(r"\busing\b[^;=]*=[^;]*&\s*;|\btypedef\b[^;]*&")
-_FUNDAMENTAL = frozenset({"int", "float", "double", "char", "short", "long", "unsigned", "bool"})
 _UNROLL = re.compile(r"pragma unroll( \d+)?")
 #: What begins an initial value, or the size of an array; what types are made of besides names.
 _INITIAL = frozenset({"=", "[", "(", "{"})
-_RESTRICT = frozenset({"__restrict__", "__restrict"})
 #: Before a name of something else: of a member, or of another scope.
 _WITHIN = (".", "->", "::")
 _OF_TYPES = frozenset({"::", "<", ">", ",", "*", "&", "&&"})
 #: What names begin with that a copy declares, those of places, and what its variables end with.
 OWN, AT, INTERLEAVED = "cutune_", "cutune_at_", "_cutune"
+_FIRST = "cutune_first_"
+#: The strictest alignment that any access of shared memory asks for.
+_ALIGNED = "__align__(16)"
+#: Bits of real numbers, which are equal where NaN is not.
+_BITS = {"float": "__float_as_uint", "double": "__double_as_longlong"}
 Texts = Sequence[Token]
 
 
@@ -96,14 +96,12 @@ _Item = _Piece | _Barrier | _Loop
 class Interleaved:
     """The parts of a copy's body. `rest`: the body as it is, with the first of all shared arrays.
 
-    `shared`: declarations of shared arrays, each as many times as there are blocks. `edits`: make
-    parameters constants that blocks share.
+    `shared`: declarations of shared arrays, each as many times as there are blocks.
     """
 
     shared: str
     together: str
     rest: str
-    edits: tuple[Edit, ...]
 
 
 class Body:
@@ -136,24 +134,27 @@ class Body:
         of_arrays = {token.text for array in self.shared.values() for token in array}
         if self.declared & of_arrays or any(map(self._is_named_before, self.shared)):
             raise not_repeated("a name has another meaning before a shared array is declared")
-        #: Parameters of which each block has its own variable, and how these are declared.
         self.parameters = _parameters(text)
-        self.own = {one for one in {*self.parameters} & words if not self._is_fixed(one)}
-        # What names are joined of is not read here.
-        known = {BARRIER, _SHARED, "blockIdx", "gridDim", "##", *_LEAVING, *_NEVER}
+        #: Parameters of which each block has its own variable, and those that blocks share.
+        named = {*self.parameters} & words
+        self.own = {one for one in named if not self._is_shared(one)}
+        self.common = sorted(one for one in named - self.own if self.parameters[one].may_change)
+        # What names are joined of, or made texts of, is not read here.
+        known = {BARRIER, _SHARED, "blockIdx", "gridDim", "##", "#", *_LEAVING, *_NEVER}
         hidden = macros_of(known | self.declared | {*self.shared}, text.texts.files)
         if found := sorted((words & hidden) - known - self.declared - {*self.shared}):
             raise not_repeated(f"the macro {found[0]} is about its blocks")
         self._check(self.items, is_outermost=True)
-        if self._is_left_unseen():
+        if self._has_unseen():
             raise not_repeated("a macro that its files do not define leaves it")
-        fixed = self.parameters.keys() & words - self.own
-        if constants := fixed | {*_names_of_heads(self.items)}:
-            self._check_constants(constants)
+        self.types = {one.name: one.type for one in text.kernel.parameters}
+        for name in self.common:
+            self._first(name)
 
-    def _is_fixed(self, parameter: str) -> bool:
+    def _is_shared(self, parameter: str) -> bool:
         """Do blocks share a parameter: does a loop's head, or a macro of the body, name it?"""
-        if not self.parameters[parameter].how or parameter in _words_of_heads(self.items):
+        is_constant = not self.parameters[parameter].may_change
+        if is_constant or parameter in _words_of_heads(self.items):
             return True
         macros = macros_of([parameter], self.text.texts.files) - {parameter}
         return any(token.text in macros for token in self.text.body)
@@ -236,7 +237,7 @@ class Body:
 
     def _check_head(self, head: Texts, names: frozenset[str]) -> None:
         words = {token.text for token in head}
-        if not names or names & (self.declared | {*self.shared}):
+        if not names or names & (self.declared | {*self.shared, *self.parameters}):
             raise not_repeated("the variable of a loop with a barrier has no name of its own")
         texts = [token.text for token in head]
         types = [*takewhile(lambda text: text not in names, texts[texts.index("(") + 1 :])]
@@ -250,66 +251,61 @@ class Body:
         if words & others or is_calling:
             raise not_repeated("the head of a loop with a barrier is not the same for all blocks")
 
-    def _is_left_unseen(self) -> bool:
-        """Has it more words that leave it as the compiler sees it than it has as it is written?"""
+    def _has_unseen(self) -> bool:
+        """Has it more words that leave it, or that are refused, as the compiler sees it?"""
+        told = _LEAVING | _NEVER | {BARRIER, _SHARED}
         written = Counter(token.text for token in self.text.body)
         for syntax in self.text.texts.expanded:
             for kernel in (one for one in syntax.kernels if one.name == self.text.kernel.name):
                 first, last = kernel.braces
                 seen = Counter(token.text for token in syntax.tokens[first:last])
-                if any(seen[word] > written[word] for word in _LEAVING):
+                if any(seen[word] > written[word] for word in told):
                     return True
         return False
-
-    def _check_constants(self, names: Set[str]) -> None:
-        """Raise Illegal where variables of these names could be changed though they are constants,
-        or other functions be called for constants."""
-        body, texts = self.text.body, self.text.texts
-        words = [token.text for token in body]
-        for before, word, after in zip(words, words[1:], words[2:], strict=False):
-            if word in ("&", "&&") and after in (")", ">"):
-                raise not_repeated("it has a cast to a reference")
-            is_unary = _VALUE.fullmatch(before) is None
-            if word == "&" and after in {*names, "("} and is_unary:
-                raise not_repeated("it takes the address of a constant of the copy")
-        for cast in pairwise(pairwise(words)):
-            if cast == (("*", ")"), (")", "&")):
-                raise not_repeated("it has a cast of an address")
-        if any(_REFERENCE.search(file.text) for file in texts.files):
-            raise not_repeated("a type may be a reference")
-        for name in {word for word, after in pairwise(words) if after in ("(", "<")}:
-            heads = [*texts.parameters(name)]
-            is_told = len(heads) > 1 and any("&" in head for head in heads)
-            if is_told or any(map(_is_for_any_type, heads)):
-                raise not_repeated(f"the function {name} may tell constants from variables")
 
     # ---- writing
 
     def interleaved(self, factor: int) -> Interleaved:
         """Return the parts of a copy that does several blocks."""
 
-        def several(token: Token) -> str:
-            return f"{OWN}{token.text}[{factor}]" if token.text in self.shared else token.text
+        def own(number: int) -> Callable[[Token], str]:
+            """Names of shared arrays are those of a block."""
+            return lambda t: self._own(t.text, number) if t.text in self.shared else t.text
 
-        arrays = (self._joined(tokens, several) for tokens in self.shared.values())
-        shared = " ".join(f"{_SHARED} {array};" for array in arrays)
-        own = "".join(
-            f"auto &{self._own(name, number)} = {OWN}{name}[{number}]; "
-            for name in self.shared
-            for number in range(factor)
+        numbers = range(factor)
+        shared = " ".join(
+            f"{_SHARED} {_ALIGNED} {self._joined(tokens, own(number))};"
+            for tokens in self.shared.values()
+            for number in numbers
         )
-        own += "".join(
-            f"{self.parameters[name].how} {self._own(name, number)} = {name}; "
+        first = "".join(f"{self._first(name)}; " for name in self.common)
+        first += "".join(
+            f"decltype({name}) {self._own(name, number)} = {name}; "
             for name in sorted(self.own)
-            for number in range(factor)
+            for number in numbers
         )
-        together = own + "".join(self._written(self.items, factor, {}))
-        first = "".join(f"auto &{name} = {OWN}{name}[0]; " for name in self.shared)
+        together = first + "".join(self._written(self.items, factor, self.common))
         others = self._without_shared(self.text.body[1:-1])
-        rest = " ".join(self._joined(tokens, lambda token: token.text) for tokens in others)
-        constants = (one for name, one in self.parameters.items() if name not in self.own)
-        edits = tuple(Edit.insert(one.name.start, "const ") for one in constants)
-        return Interleaved(shared, together, first + rest, edits)
+        rest = " ".join(self._without_members(tokens, own(0)) for tokens in others)
+        return Interleaved(shared, together, rest)
+
+    def _first(self, name: str) -> str:
+        """What keeps the first value of a variable; raises Illegal where none can be compared."""
+        if name in self.types:
+            declared = {one.name: one for one in self.text.kernel.parameters}[name]
+            is_number = declared.integer is not None or declared.is_pointer
+            if not is_number and declared.type not in _BITS:
+                raise not_repeated("a parameter that its blocks share is no number")
+        return f"const auto {_FIRST}{name} = {name}"
+
+    def _unchanged(self, common: Sequence[str]) -> str:
+        """What traps where a variable that blocks share has changed."""
+        changed = [
+            f"{bits}({name}) != {bits}({_FIRST}{name})"
+            for name in common
+            for bits in [_BITS.get(self.types.get(name, ""), "")]
+        ]
+        return f"if ({' || '.join(changed)}) __trap(); " if changed else ""
 
     def _joined(self, tokens: Texts, written: Callable[[Token], str]) -> str:
         parts = list[str]()
@@ -332,46 +328,53 @@ class Body:
             at += 1
         yield tokens[begin:]
 
-    def _written(self, items: Sequence[_Item], factor: int, loops: dict[str, str]) -> Iterator[str]:
+    def _written(self, items: Sequence[_Item], factor: int, common: Sequence[str]) -> Iterator[str]:
+        """`common`: variables that blocks share, which nothing may change."""
+        unchanged = self._unchanged(common)
         for item in items:
             match item:
                 case _Barrier():
                     yield f"{BARRIER}(); "
                 case _Loop(head, names, inner):
-                    own = {name: f"{name}{INTERLEAVED}" for name in names}
-                    yield self._joined(head, lambda token: loops.get(token.text, token.text))
+                    yield self._joined(head, lambda token: token.text)
                     yield " { "
-                    yield "".join(f"const auto {to} = {name}; " for name, to in own.items())
-                    yield from self._written(inner, factor, loops | own)
+                    yield "".join(f"{self._first(name)}; " for name in sorted(names))
+                    within = [*(one for one in common if one not in names), *sorted(names)]
+                    yield from self._written(inner, factor, within)
+                    yield self._unchanged(within)
                     yield "} "
+                    yield unchanged
                 case _Piece(tokens):
                     is_left = any(token.text == "return" for token in tokens)
                     for number in range(factor):
-                        piece = self._piece(tokens, number, loops)
+                        piece = self._piece(tokens, number)
                         yield f"[&] {{ {piece} }}(); " if is_left else f"{piece} "
+                        yield unchanged
 
-    def _piece(self, tokens: Texts, number: int, loops: dict[str, str]) -> str:
-        members = {after.start for before, after in pairwise(tokens) if before.text in _WITHIN}
+    def _piece(self, tokens: Texts, number: int) -> str:
+        own = self.declared | {*self.shared} | self.own
 
-        def own(token: Token) -> str:
-            name = token.text
-            if token.start in members:
-                return name
-            if name == "blockIdx":
+        def named(token: Token) -> str:
+            if token.text == "blockIdx":
                 return f"{AT}{number}"
-            if name in self.declared or name in self.shared or name in self.own:
-                return self._own(name, number)
-            return loops.get(name, name)
+            return self._own(token.text, number) if token.text in own else token.text
 
-        return self._joined(tokens, own)
+        return self._without_members(tokens, named)
+
+    def _without_members(self, tokens: Texts, named: Callable[[Token], str]) -> str:
+        """The text of tokens, in which names have others, but for those of members."""
+        members = {after.start for before, after in pairwise(tokens) if before.text in _WITHIN}
+        return self._joined(
+            tokens, lambda token: token.text if token.start in members else named(token)
+        )
 
 
 @dataclass(frozen=True)
 class _Parameter:
-    """A parameter. `how`: words that declare a variable of its type; empty: nobody can tell."""
+    """A parameter of the text. `may_change`: it is no constant of the grid."""
 
     name: Token
-    how: str
+    may_change: bool
 
 
 def _parameters(text: KernelText) -> dict[str, _Parameter]:
@@ -379,21 +382,12 @@ def _parameters(text: KernelText) -> dict[str, _Parameter]:
     opener, closer = text.function.parameters
     found = {}
     for part in filter(None, split_commas(text.syntax.tokens[opener + 1 : closer])):
-        name = declared(part)[-1]
+        *words, name = declared(part)
         if not name.text.isidentifier() or any(one.text in "&(" for one in part):
             raise not_repeated("a parameter is no plain value")
-        found[name.text] = _Parameter(name, _how([one.text for one in declared(part)[:-1]]))
+        is_constant = any(one.text == "__grid_constant__" for one in words)
+        found[name.text] = _Parameter(name, not is_constant)
     return found
-
-
-def _how(words: Sequence[str]) -> str:
-    """The words that declare a variable of a type, which promises nothing of its pointer."""
-    if "*" not in words:
-        return "" if "__grid_constant__" in words else " ".join(words)
-    behind = {*takewhile(lambda word: word != "*", reversed(words))}
-    if behind - _RESTRICT - {"const"}:
-        return ""
-    return "const auto" if "const" in behind else "auto"
 
 
 def _words_of_heads(items: Sequence[_Item]) -> Iterator[str]:
@@ -401,13 +395,6 @@ def _words_of_heads(items: Sequence[_Item]) -> Iterator[str]:
         if isinstance(item, _Loop):
             yield from (token.text for token in item.head)
             yield from _words_of_heads(item.items)
-
-
-def _names_of_heads(items: Sequence[_Item]) -> Iterator[str]:
-    for item in items:
-        if isinstance(item, _Loop):
-            yield from item.names
-            yield from _names_of_heads(item.items)
 
 
 def _matching(tokens: Texts, at: int) -> int:
@@ -477,10 +464,3 @@ def _declared_names(statement: Texts) -> Iterator[str]:
         if not (is_plain and name.isidentifier() and has_type):
             return
         yield name
-
-
-def _is_for_any_type(head: Sequence[str]) -> bool:
-    """Has a function a parameter that may be a reference to a constant, by its argument?"""
-    parameters = " ".join(head).split(",")
-    words = (one.split() for one in parameters if "&" in one)
-    return any("const" not in one and _FUNDAMENTAL.isdisjoint(one) for one in words)

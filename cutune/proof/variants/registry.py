@@ -26,6 +26,7 @@ from cutune.proof.variants import bounds, coarsen, repeat, restrict, tiles, vect
 from cutune.proof.variants.coarsen import moved_name, reads_own_place, with_places
 from cutune.proof.variants.restrict import pointers_of
 from cutune.proof.variants.text import Illegal, KernelText, left_out
+from cutune.ptx.named_numbers import PointerParameters
 from cutune.ptx.parse import parsed
 from cutune.ptx.types import Module
 from cutune.source.kernel_variant import KernelVariant
@@ -155,16 +156,16 @@ class MovedIds(Moved):
 class AsTried:
     """Variants with another constant, which did what the kernel does on the emulated device.
 
-    That was found out before: what compiles to an entry of its own is right.
+    That is found out elsewhere. Here is asked what trials take for granted.
     """
 
     def base(self, kernel: Kernel, _: KernelVariant) -> str:
         return kernel.name
 
     def difference(
-        self, _module: Module, _base: str, _entry: str, _variant: KernelVariant
+        self, module: Module, _base: str, entry: str, variant: KernelVariant
     ) -> str | None:
-        return None
+        return _written_besides(module, entry, variant)
 
 
 class InTurn(_AsProven):
@@ -180,11 +181,22 @@ class InTurn(_AsProven):
         obstacle = repeat.obstacle(module, base, variant.tile.own_block)
         obstacle = obstacle or repeat.reads_other_place(module, entry, variant)
         obstacle = obstacle or repeat.shares_other_memory(module, entry, variant)
+        obstacle = obstacle or repeat.changes_what_is_shared(module, base, entry)
+        obstacle = obstacle or repeat.tells_addresses(module, base)
+        obstacle = obstacle or _written_besides(module, entry, variant)
         return obstacle or super().difference(module, base, entry, variant)
 
 
 Step = SameCode | AsWritten | Moved | AsTried | InTurn
 """A further one needs its case in `variants.check.checked`: mypy finds where it has none."""
+
+
+def _written_besides(module: Module, entry: str, variant: KernelVariant) -> str | None:
+    """Return whether code writes through pointers that its text says to lead to constants."""
+    functions = [f for name, f in module.functions.items() if name == entry or not f.is_kernel]
+    written = PointerParameters(module.functions[entry], functions).written
+    is_told = written & {*variant.pointers} <= {*variant.written}
+    return None if is_told else "it writes through a pointer to constants"
 
 
 def _other_memory(kernel: Kernel, shown: KernelVariant, proven: ProvenCode) -> str | None:

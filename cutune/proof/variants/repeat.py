@@ -21,18 +21,21 @@ Blocks of the original may come one after another on one multiprocessor, in any 
 for another one, as no branch depends on memory. So it is with their bodies, if a barrier keeps what
 is shared apart, and each thread comes to it. `InTurn` asks that of the code: a thread that returns
 early is not gone here (`cutune.proof.flow.together`). And the code must read the register of its
-block's place once, as it is written there: a function that reads it would have that of the copy.
-What bodies make of sizes is what the kernel makes of them, whichever sizes were tried.
+block's place once, as it is written there: what reads it elsewhere would have that of the copy.
+What bodies make of sizes is what the kernel makes of them, whichever sizes were tried: a body has
+the names, types and constants of the kernel. What a kernel might tell the copy by is refused: how
+large a lambda is that holds its block's place, and where in shared memory an array lies.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise, repeat
 
 from cutune.core.source import Edit, Span
 from cutune.proof.flow.together import parted
@@ -44,10 +47,14 @@ from cutune.proof.variants.interleave import (
     Body,
 )
 from cutune.proof.variants.text import Changes, Illegal, KernelText
-from cutune.ptx.types import Instruction, Module
+from cutune.ptx.named_numbers import type_of
+from cutune.ptx.taint import names, results, sources, spaces
+from cutune.ptx.types import LOADS, MEMORY, Function, Instruction, Module
 from cutune.source.host_formula import renamed
 from cutune.source.kernel_variant import KernelVariant, Tile
 from cutune.source.program import DIMENSIONS
+from cutune.source.syntax.directives import closing
+from cutune.source.unit.macros import macros_of
 from cutune.toolchain.device.thread_block import Block
 
 NAME = "repeat"
@@ -57,6 +64,13 @@ _MOST_COVERED = 1 << 20
 #: What names of copies begin with, and what people read.
 _IN_TURN, _BESIDE = ("blocks", "in turn"), ("beside", "side by side")
 _NAME = re.compile(r"[\w$]+")
+#: Names of variables that each block of a copy has, and registers of places.
+_OF_BLOCKS = re.compile(rf"\b\w+{INTERLEAVED}\d+\b")
+#: What a subscript stands behind.
+_VALUE = re.compile(r"(?!return$|case$|else$)\w+|[)\]]")
+_PLACES = re.compile(r"%n?ctaid(?:\.\w+)?")
+#: What moves an address, or chooses one.
+_OF_ADDRESSES = frozenset({"mov", "cvta", "cvt", "add", "selp", "isspacep"})
 _PLACE, _BLOCK, _GRID = "cutune_place", "cutune_block", "cutune_grid"
 
 
@@ -64,6 +78,8 @@ def repeated(
     text: KernelText, tile: Tile, pointers: tuple[tuple[int, ...], tuple[int, ...]]
 ) -> Iterator[KernelVariant]:
     """Yield the copies of a kernel whose blocks do those of `tile`, the program's own launch."""
+    if _is_kept_in_lambda(text):
+        return
     axes = [axis for axis, extent in enumerate(tile.extents) if extent != "1"]
     # Of a plane rows are done one after another. What the program asks for may be odd.
     told = [axis for axis in axes if not tile.is_asked(axis)]
@@ -92,11 +108,15 @@ def reads_other_place(module: Module, entry: str, copy: KernelVariant) -> str | 
     assert tile is not None, "the copy of a tile"
     pairs = zip(DIMENSIONS, tile.covered, tile.own_covered, strict=True)
     axis = next(d for d, covered, own in pairs if covered != own)
-    functions = [f for name, f in module.functions.items() if name == entry or not f.is_kernel]
-    read = Counter(one for f in functions for each in f.instructions for one in each.operands)
-    for register in (f"%ctaid.{axis}", f"%nctaid.{axis}"):
-        if read[register] != copy.edit.text.count(f"%{register};"):
-            return f"a function that it calls reads {register}"
+    operands = (
+        one for f in _with_functions(module, entry) for i in f.instructions for one in i.operands
+    )
+    read = Counter(name for one in operands for name in _PLACES.findall(one))
+    has_grid = _read(_GRID, f"nctaid.{axis}") in copy.edit.text
+    for register, times in ((f"%ctaid.{axis}", 1), (f"%nctaid.{axis}", int(has_grid))):
+        # `%ctaid` is a vector of all.
+        if read[register] + read[register[:-2]] != times:
+            return f"it, or a function that it calls, reads {register}"
     return None
 
 
@@ -107,12 +127,96 @@ def shares_other_memory(module: Module, entry: str, copy: KernelVariant) -> str 
     """
     if not copy.name.startswith(_BESIDE[0]):
         return None
-    functions = [f for name, f in module.functions.items() if name == entry or not f.is_kernel]
+    functions = _with_functions(module, entry)
     variables = (*module.variables, *(one for f in functions for one in f.variables))
     shared = {one.name for one in variables if one.space == "shared"}
     used = {name for f in functions for each in f.instructions for name in _names(each)}
-    is_own = all(OWN in name for name in shared & used)
+    # As compilers name what is declared in the body itself.
+    function = entry[2:] if entry.startswith("_Z") else f"{len(entry)}{entry}"
+    own = {f"_ZZ{function}E{len(name)}{name}" for name in _OF_BLOCKS.findall(copy.edit.text)}
+    is_own = shared & used <= own
     return None if is_own else "its blocks would share an array that is not declared in its body"
+
+
+def changes_what_is_shared(module: Module, base: str, entry: str) -> str | None:
+    """Return whether a copy may change variables that its blocks share; else None.
+
+    It traps where one is another than before, and has no trap if the compiler knows that none is.
+    """
+    traps = [
+        sum(i.opcode == "trap" for i in module.functions[one].instructions) for one in (base, entry)
+    ]
+    return None if traps[0] == traps[1] else "it may change a variable that its blocks share"
+
+
+def tells_addresses(module: Module, entry: str) -> str | None:
+    """Return whether it is told where an array of the block, or of a thread, lies; else None.
+
+    Elsewhere it has the same elements. So addresses may only be moved, chosen, followed, and
+    compared with others of one array.
+    """
+    for function in _with_functions(module, entry):
+        if any(map(_is_told, function.instructions, repeat(_arrays_of(module, function)))):
+            return "it makes numbers of addresses of shared or local memory"
+    return None
+
+
+def _arrays_of(module: Module, function: Function) -> Origins:
+    """The arrays whose addresses registers may hold. Of a function's pointers nobody knows."""
+    known = (*module.variables, *function.variables)
+    found: dict[str, set[str]] = {
+        one.name: {one.name} for one in known if one.space in ("shared", "local")
+    }
+    size = -1
+    while size != (size := sum(map(len, found.values()))):
+        for one in function.instructions:
+            is_parameter = one.opcode in LOADS and "param" in spaces(one)
+            if one.opcode in ("setp", "isspacep") or (one.opcode in MEMORY and not is_parameter):
+                continue
+            arrays = {array for name in sources(one) for array in found.get(name, ())}
+            if is_parameter and not function.is_kernel and type_of(one, 0)[1:] == "64":
+                arrays.add("")
+            for name in results(one) if arrays else ():
+                found.setdefault(name, set()).update(arrays)
+    return found
+
+
+def _is_told(one: Instruction, arrays: Origins) -> bool:
+    """Does an instruction make anything else of an address than another one?"""
+    first = 1 if results(one) else 0
+    plain = [operand for operand in one.operands[first:] if "[" not in operand]
+    held = [{array for name in names(o) for array in arrays.get(name, ())} for o in plain]
+    if not any(held) or one.opcode == "call" or (one.opcode == "st" and "param" in spaces(one)):
+        return False
+    if one.opcode == "setp":
+        return len(held) != 2 or held[0] != held[1] or len(held[0]) != 1 or "" in held[0]
+    if one.opcode == "sub":
+        return bool(held[1])
+    if one.opcode == "mad":
+        return any(held[:2])
+    # Of 32 bits are addresses in shared memory.
+    is_short = one.opcode == "cvt" and type_of(one, 0)[1:] not in ("32", "64")
+    return one.opcode not in _OF_ADDRESSES or is_short
+
+
+def _with_functions(module: Module, entry: str) -> list[Function]:
+    return [f for name, f in module.functions.items() if name == entry or not f.is_kernel]
+
+
+def _is_kept_in_lambda(text: KernelText) -> bool:
+    """Does a lambda name the place of the block? In a copy it would hold that, and be larger."""
+    words = [token.text for token in text.body]
+    places = macros_of(["blockIdx", "gridDim"], text.texts.files) | {"blockIdx", "gridDim"}
+    return any(
+        not places.isdisjoint(words[begin : closing(words, begin)])
+        for at, (before, word) in enumerate(pairwise(words), 1)
+        if word == "[" and _VALUE.fullmatch(before) is None
+        for begin in [_opener(words, closing(words, at))]
+    )
+
+
+def _opener(words: Sequence[str], at: int) -> int:
+    return words.index("{", at) if "{" in words[at:] else len(words) - 1
 
 
 def _names(instruction: Instruction) -> set[str]:
@@ -191,8 +295,7 @@ def _side_by_side(beside: Body, text: KernelText, tile: Tile, axis: int, factor:
             f"const auto {BODY} = [&](const uint3 blockIdx{body.parameters}) {{ {several.rest} }}; "
             f"{_each(tile, axis, factor, body.values)}}} "
         )
-    edits = (*several.edits, Edit(inner, written))
-    return Changes(edits, taken=(OWN, INTERLEAVED))
+    return Changes((Edit(inner, written),), taken=(OWN, INTERLEAVED))
 
 
 def _exists(tile: Tile, axis: int, place: str) -> str:
@@ -221,4 +324,6 @@ def _listed(axis: int, blocks: str) -> str:
     return ", ".join(blocks if other == axis else old for other, old in enumerate(sizes))
 
 
+Origins = Mapping[str, Set[str]]
+"""Names of arrays, by those of registers."""
 _Form = Callable[[KernelText, Tile, int, int], Changes]

@@ -384,13 +384,6 @@ class KernelTexts:
             syntax = self._syntax(file)
             yield from ((syntax, one) for one in syntax.kernels if one.name == name)
 
-    def parameters(self, name: str) -> Iterator[Sequence[str]]:
-        """Yield the parameters of all functions of a name that are defined, as words."""
-        for file in (one for one in self.files if name in one.text):
-            syntax = self._syntax(file)
-            for opener, closer in (f.parameters for f in syntax.functions if f.name == name):
-                yield [token.text for token in syntax.tokens[opener + 1 : closer]]
-
     def _syntax(self, file: Source) -> Syntax:
         if file.path not in self.parsed:
             self.parsed[file.path] = parse(file)

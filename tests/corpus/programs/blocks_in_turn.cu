@@ -457,6 +457,35 @@ __global__ void wrong_places(const int *a, int *b, int n) {
     if (i < n) atomicAdd(&b[s[T - 1 - threadIdx.x] & 15], 1);
 }
 
+// Far away it is asked where an array lies, how large a lambda is, or which block this is.
+__global__ void wrong_addresses(const int *a, int *b, int n) {
+    __shared__ int s[T], u[T];
+    const int i = blockIdx.x * T + threadIdx.x;
+    s[threadIdx.x] = u[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    const int at = n < 8192 ? 0 : (int)(size_t)&u[0];
+    if (i < n) b[i] = s[T - 1 - threadIdx.x] + u[threadIdx.x ^ 1] + at;
+}
+
+__global__ void wrong_assembly(const int *a, int *b, int n) {
+    __shared__ int s[T];
+    const int i = blockIdx.x * T + threadIdx.x;
+    s[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    unsigned place = 0;
+    if (n > 8192) asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(place));
+    if (i < n) b[i] = s[T - 1 - threadIdx.x] + place;
+}
+
+__global__ void without_lambda(const int *a, int *b, int n) {
+    __shared__ int s[T];
+    const int i = blockIdx.x * T + threadIdx.x;
+    const auto place = [=] { return blockIdx.x; };
+    s[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    if (i < n) b[i] = s[T - 1 - threadIdx.x] + (n < 8192 ? (int)place() : (int)sizeof(place));
+}
+
 template <class V> static V *made(int count) {
     V *one;
     cudaMallocManaged(&one, count * sizeof(V));
@@ -560,6 +589,12 @@ int main(int argc, char **argv) {
     look("wrong_processor", b, 3 * n * n);
     wrong_rounds<<<(n + T - 1) / T, T>>>(a, b, n);
     look("wrong_rounds", b, 3 * n * n);
+    wrong_addresses<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("wrong_addresses", b, 3 * n * n);
+    wrong_assembly<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("wrong_assembly", b, 3 * n * n);
+    without_lambda<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("without_lambda", b, 3 * n * n);
     wrong_places<<<(n + T - 1) / T, T>>>(a, b, n);
     look("wrong_places", b, 3 * n * n);
 }

@@ -396,6 +396,49 @@ __global__ void wrong_end(const int *a, int *b, int n) {
     if (i < n) b[i] = sum;
 }
 
+// What tells constants from variables is told of the kernel's own ones.
+template <class V> struct is { static constexpr int constant = 0; };
+template <class V> struct is<const V> { static constexpr int constant = 1; };
+struct teller {
+    int at;
+    __device__ teller(int &x) : at(x + 1) {}
+    __device__ teller(const int &x) : at(x + 2) {}
+    template <class V> __device__ int operator()(V &) const { return is<V>::constant; }
+};
+__global__ void right_told(const int *a, int *b, int n) {
+    __shared__ int s[T];
+    const int i = blockIdx.x * T + threadIdx.x;
+    int sum = 0;
+    for (int k = 0; k < 3 + (n > 0); k++) {
+        s[threadIdx.x] = i < n ? a[i] : 0;
+        __syncthreads();
+        sum += s[T - 1 - threadIdx.x] * teller{n}.at + teller(k)(k) + 2 * teller(n)(n);
+        __syncthreads();
+    }
+    if (i < n) b[i] = sum;
+}
+
+#define ALIGNED __align__(16)
+__global__ void right_aligned(const int *a, int *b, int n) {
+    __shared__ ALIGNED int s[T + 2];
+    const int i = blockIdx.x * T + threadIdx.x;
+    s[threadIdx.x] = i < n ? a[i] : 0;
+    __syncthreads();
+    const int4 v = reinterpret_cast<const int4 *>(s)[threadIdx.x / 4];
+    if (i < n) b[i] = v.x + 2 * v.y - v.z + 3 * v.w;
+}
+
+// A macro changes what blocks share, for each of them.
+#define LESS() (n -= 1)
+__global__ void wrong_common(const int *a, int *b, int n) {
+    __shared__ int s[T];
+    const int i = blockIdx.x * T + threadIdx.x, own = n;
+    s[threadIdx.x] = i < own ? a[i] : 0;
+    LESS();
+    __syncthreads();
+    if (i < own) b[i] = s[T - 1 - threadIdx.x] + n;
+}
+
 int main(int argc, char **argv) {
     const int n = argc > 1 ? atoi(argv[1]) : 500;
     int *a, *b, *const host = (int *)malloc(n * sizeof(int));
@@ -469,6 +512,12 @@ int main(int argc, char **argv) {
     look("right_masked");
     right_commas<<<(n + T - 1) / T, T>>>(a, b, n);
     look("right_commas");
+    right_told<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("right_told");
+    right_aligned<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("right_aligned");
+    wrong_common<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("wrong_common");
     wrong_end<<<(n + T - 1) / T, T>>>(a, b, n);
     look("wrong_end");
     return cudaDeviceSynchronize() != cudaSuccess;

@@ -23,7 +23,7 @@ st.global.u32 [%d2], %r3;
 ret;
 }}
 """
-SET = "setp.eq.s32 %p1, %r2, 0;\nselp.b32 %r3, %r1, 9, %p1;"
+SET = "setp.gt.s32 %p1, %r1, 500;\nselp.b32 %r3, %r1, 9, %p1;"
 CASES = {
     "plain": SET,
     "scope": f"{{\n.reg .pred %p1;\n{SET}\n}}",
