@@ -67,7 +67,7 @@ from cutune.measure.trial_sizes import Domain, Sizes, SizesTried, numbers_of
 from cutune.proof.variants import repeat
 from cutune.ptx import decisions, named_numbers, of_place, taint, tried_sizes
 from cutune.ptx.named_numbers import literals, tested_numbers, widest
-from cutune.ptx.tried_sizes import TriedSizes, asked_size, untried
+from cutune.ptx.tried_sizes import SizesOfFunctions, TriedSizes
 from cutune.ptx.types import Function, Module, PtxError
 from cutune.source.kernel_variant import ASKED, KernelVariant, Tile
 from cutune.source.program import Kernel
@@ -208,6 +208,7 @@ class _Trial:
     expected: dict[tuple[Tile, TriedLaunch, int], list[bytes]] = field(default_factory=dict)
     #: Sizes to be tried as well, beyond the usual ones.
     asked_sizes: tuple[int, ...] = ()
+    sizes_of: SizesOfFunctions = field(default_factory=SizesOfFunctions)
 
     def order(self, copies: Copies) -> list[int]:
         """Return the places of copies, those first that may be chosen."""
@@ -307,7 +308,8 @@ class _Trial:
                 continue
             tried = self._tried_sizes(copy.tile, usual)
             for entry in (self.entries[name] for name in (self.kernel.name, copy.kernel)):
-                asked = asked_size(self._functions(entry), self.module.functions[entry], tried)
+                functions, kernel = self._functions(entry), self.module.functions[entry]
+                asked = self.sizes_of.asked(functions, kernel, tried)
                 if tried.limit < asked <= _FARTHEST_ASKED:
                     found.add(ceil(asked))
         return tuple(sorted(found))
@@ -316,7 +318,8 @@ class _Trial:
         key = entry, repr(tried)
         if key not in self._said:
             functions = self._functions(entry)
-            self._said[key] = untried(functions, self.module.functions[entry], tried)
+            kernel = self.module.functions[entry]
+            self._said[key] = self.sizes_of.untried(functions, kernel, tried)
         return self._said[key]
 
     @cached_property
@@ -561,8 +564,8 @@ class _Trial:
 
     @cached_property
     def _outcomes(self) -> Outcomes:
-        sizes = self._given.places_of_integers
-        return Outcomes(self.text, self.module, self._watched_entries, sizes, self.is_in_turn)
+        about = self._given.places_of_integers, self.is_in_turn, self.sizes_of
+        return Outcomes(self.text, self.module, self._watched_entries, *about)
 
     @property
     def _watched_entries(self) -> list[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
-from cutune.emulator.assemble import assemble
+from cutune.emulator.assemble import assemble, reached_functions
 from cutune.emulator.module_metadata import AssembledModule
 from cutune.ptx.control_flow import call_target
 from cutune.ptx.parse import parsed
@@ -21,7 +22,19 @@ _NUMBERED = re.compile(r"(?<=\w)@\d+")
 @lru_cache(maxsize=2)
 def assembled_code(text: str) -> tuple[Module, AssembledModule]:
     """Read and assemble a text: it has all kernels of a program, tried one after another."""
-    return parsed(text), assemble(text)
+    module = parsed(text)
+    return module, assemble(module)
+
+
+def with_these(lines: Sequence[str], module: Module, entries: Collection[str]) -> list[str]:
+    """Return the lines of a text without the kernels that these entries do not need."""
+    needed, others = reached_functions(module, entries), [*lines]
+    for name, function in module.functions.items():
+        is_alone = lines[function.line - 1].startswith((".visible .entry ", ".entry "))
+        if name not in needed and is_alone and lines[function.last_line - 1] == "}":
+            lengths = function.last_line - function.line + 1
+            others[function.line - 1 : function.last_line] = [""] * lengths
+    return others
 
 
 def functions_reached(module: Module, entry: str) -> list[str]:

@@ -28,7 +28,7 @@ from math import isfinite
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.assemble import assemble
 from cutune.emulator.machine import LoadedModule
-from cutune.measure.trial_code import as_written, functions_reached
+from cutune.measure.trial_code import as_written, functions_reached, with_these
 from cutune.ptx.named_numbers import REAL_NUMBER, REALS, literal, type_of
 from cutune.ptx.taint import loads_data, made_of_themselves, results, spaces
 from cutune.ptx.types import LOADS, TYPE_BYTES, Function, Instruction, Module, PtxError
@@ -78,7 +78,7 @@ def _changed(text: str, module: Module, names: set[str], are_all: bool) -> str:
             for one in function.instructions:
                 line = one.line - 1
                 lines[line] = _replaced(lines[line], one, changed)
-    return "\n".join(lines)
+    return "\n".join(with_these(lines, module, names))
 
 
 def _replaced(line: str, one: Instruction, changed: _OtherNumbers) -> str:

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.assemble import assemble
 from cutune.emulator.machine import LoadedModule
-from cutune.measure.trial_code import as_written, functions_reached
+from cutune.measure.trial_code import as_written, functions_reached, with_these
 from cutune.ptx.decisions import REALS_AS_BITS, WRAPS, Decision, Decisions
 from cutune.ptx.named_numbers import type_of
-from cutune.ptx.tried_sizes import FollowedSizes, TriedSizes
+from cutune.ptx.tried_sizes import SizesOfFunctions, TriedSizes
 from cutune.ptx.types import Module, PtxError
 
 _NOTES = "cutune_outcomes"
@@ -35,7 +35,7 @@ class Outcomes:
     """The outcomes of the decisions of some entries of a text, as far as seen.
 
     `integers`: places of the parameters that are sizes. `of_data`: is it asked of comparisons of
-    data alone?
+    data alone? `sizes_of`: what is known of functions.
     """
 
     def __init__(
@@ -45,8 +45,9 @@ class Outcomes:
         entries: Iterable[str],
         integers: Iterable[int],
         of_data: bool,
+        sizes_of: SizesOfFunctions,
     ) -> None:
-        self._text = text
+        self._text, self._module = text, module
         tried = TriedSizes(dict.fromkeys(integers, 1), (1, 1, 1), (1, 1, 1), {})
         self._asked: dict[str, list[Decision]] = {}
         self._strange: dict[str, str] = {}
@@ -56,7 +57,7 @@ class Outcomes:
             for name in names:
                 function = module.functions.get(name)
                 if function is not None and name not in self._asked:
-                    values = FollowedSizes(function, module.functions[entry], tried)
+                    values = sizes_of.of(function, module.functions[entry], tried)
                     decided = Decisions(values)
                     self._asked[name] = [*decided.found(of_data)]
                     self._strange[name] = "" if of_data else decided.hidden()
@@ -131,6 +132,7 @@ class Outcomes:
         first = next(n for n, line in enumerate(lines) if line.startswith(".address_size"))
         zeros = ", ".join(["0"] * words)
         lines[first] += f"\n.global .align 4 .u32 {_NOTES}[{words}] = {{{zeros}}};"
+        lines = with_these(lines, self._module, self._reached)
         return LoadedModule(assemble("\n".join(lines), self._reached))
 
 

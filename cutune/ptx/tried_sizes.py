@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
@@ -102,16 +103,28 @@ class TriedSizes:
         return max(self.most.values(), default=0)
 
 
-def untried(functions: Iterable[Function], kernel: Function, tried: TriedSizes) -> str:
-    """Return what may do something else beyond the sizes that were tried; "" if nothing."""
-    return next(
-        (said for one in functions if (said := FollowedSizes(one, kernel, tried).reason())), ""
-    )
+class SizesOfFunctions:
+    """`FollowedSizes`: what registers hold is looked at once for all sizes that are tried."""
 
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, bool], tuple[Function, FollowedSizes]] = {}
 
-def asked_size(functions: Iterable[Function], kernel: Function, tried: TriedSizes) -> float:
-    """Return the size from which on functions do nothing new, of all that they compare."""
-    return max((FollowedSizes(one, kernel, tried).asked() for one in functions), default=0)
+    def of(self, function: Function, kernel: Function, tried: TriedSizes) -> FollowedSizes:
+        """A function of this kernel where sizes were tried."""
+        key = id(function), function is kernel
+        if key not in self._known or not self._known[key][1].may_be_at(tried):
+            self._known[key] = function, FollowedSizes(function, kernel, tried)
+        return self._known[key][1].at(tried)
+
+    def untried(self, functions: Iterable[Function], kernel: Function, tried: TriedSizes) -> str:
+        """Return what may do something else beyond the sizes that were tried; "" if nothing."""
+        return next(
+            (said for one in functions if (said := self.of(one, kernel, tried).reason())), ""
+        )
+
+    def asked(self, functions: Iterable[Function], kernel: Function, tried: TriedSizes) -> float:
+        """Return the size from which on functions do nothing new, of all that they compare."""
+        return max((self.of(one, kernel, tried).asked() for one in functions), default=0)
 
 
 def _closed(
@@ -134,7 +147,8 @@ def _closed(
 
 def _read(one: Instruction) -> tuple[str, ...]:
     """What an instruction reads, but for its guard."""
-    return tuple(name for name in sources(one) if name != one.guard)
+    found = sources(one)
+    return tuple(name for name in found if name != one.guard) if one.guard else found
 
 
 def _with_literals(function: Function) -> Function:
@@ -167,6 +181,21 @@ class FollowedSizes:
         self.loaded = self._closed(self._is_data)
         self.reals = self._numbers_of_the_launch()
         self.scales = self._sizes()
+
+    def may_be_at(self, tried: TriedSizes) -> bool:
+        """Are the same parameters sizes?"""
+        return tried.most.keys() == self._tried.most.keys()
+
+    def at(self, tried: TriedSizes) -> FollowedSizes:
+        """The same function where other sizes were tried: of all that is known, scales change."""
+        if tried == self._tried:
+            return self
+        other = copy(self)
+        for name in ("_products", "_moves"):
+            other.__dict__.pop(name, None)
+        other._tried = tried
+        other.scales = other._sizes()
+        return other
 
     # ---- what registers hold
 
@@ -426,7 +455,7 @@ class FollowedSizes:
         result = {*results(one)}
         return [other for other in self.instructions if not result.isdisjoint(self.read(other))]
 
-    @property
+    @cached_property
     def _shifted(self) -> frozenset[str]:
         return frozenset(
             n for one in self.instructions if one.opcode == "shl" for n in results(one)
