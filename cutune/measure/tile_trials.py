@@ -308,8 +308,8 @@ class _Trial:
                 continue
             tried = self._tried_sizes(copy.tile, usual)
             for entry in (self.entries[name] for name in (self.kernel.name, copy.kernel)):
-                functions, kernel = self._functions(entry), self.module.functions[entry]
-                asked = self.sizes_of.asked(functions, kernel, tried)
+                about = self._functions(entry), self.module.functions[entry], tried
+                asked = self.sizes_of.asked(*about)
                 if tried.limit < asked <= _FARTHEST_ASKED:
                     found.add(ceil(asked))
         return tuple(sorted(found))
@@ -317,8 +317,7 @@ class _Trial:
     def _untried_of(self, entry: str, tried: TriedSizes) -> str:
         key = entry, repr(tried)
         if key not in self._said:
-            functions = self._functions(entry)
-            kernel = self.module.functions[entry]
+            functions, kernel = self._functions(entry), self.module.functions[entry]
             self._said[key] = self.sizes_of.untried(functions, kernel, tried)
         return self._said[key]
 
