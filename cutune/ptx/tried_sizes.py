@@ -26,7 +26,7 @@ from cutune.ptx.named_numbers import (
     tests_of_parameters,
     type_of,
 )
-from cutune.ptx.of_place import is_branch, labels_of, loops
+from cutune.ptx.of_place import loops_with_one_end
 from cutune.ptx.taint import (
     loads_data,
     made_of_themselves,
@@ -306,7 +306,7 @@ class FollowedSizes:
         in the block, compares it with a literal, and goes back. `own`: what loops go on with.
         """
         found = set[str]()
-        for loop, block in _loops(self._function):
+        for loop, block in loops_with_one_end(self.body):
             last = block[-1]
             tests = [one for one in block if last.guard in results(one)]
             read = {name for one in tests for name in self.read(one) if name[0] == "%"}
@@ -595,25 +595,3 @@ class FollowedSizes:
             for name in results(one):
                 found.setdefault(name, []).append(one)
         return found
-
-
-def _loops(function: Function) -> Iterator[tuple[list[Instruction], list[Instruction]]]:
-    """Loops that are one piece of text and have one end, each with its last block."""
-    body = function.body or ()
-    labels = labels_of(body)
-    for begin, end in loops(body):
-        last = body[end]
-        if not is_branch(last) or not last.guard:
-            continue
-        loop = [item for item in body[begin : end + 1] if isinstance(item, Instruction)]
-        inside = {name for name, place in labels.items() if begin <= place <= end}
-        leaves = any(
-            one.opcode in ("ret", "exit", "brx")
-            or (is_branch(one) and one.operands[-1] not in inside)
-            for one in loop
-        )
-        starts = [place for place in labels.values() if place <= end]
-        jumps = [n + 1 for n, item in enumerate(body[:end]) if is_branch(item)]
-        if not leaves:
-            first = max([*starts, *jumps])
-            yield loop, [item for item in body[first : end + 1] if isinstance(item, Instruction)]
