@@ -99,7 +99,7 @@ class KernelCode:
 
     @cached_property
     def digest(self) -> str:
-        """The same for kernels of a module that differ in names and lines only."""
+        """A hash, equal for kernels of a module that differ in names and lines only."""
         return code_digest(self.function)
 
     @property

@@ -172,7 +172,7 @@ class FollowedSizes:
         is_kernel = function is kernel
         function = _with_literals(function)
         kernel = function if is_kernel else kernel
-        self._function, self._tried, self.body = function, tried, function.body or ()
+        self._tried, self.body = tried, function.body or ()
         of_entry = kernel.parameters if function is kernel else ()
         self._entry: Mapping[str, Variable] = {one.name: one for one in of_entry}
         self._tests = tests_of_parameters(kernel) if function is kernel else {}
@@ -187,7 +187,7 @@ class FollowedSizes:
         return tried.most.keys() == self._tried.most.keys()
 
     def at(self, tried: TriedSizes) -> FollowedSizes:
-        """The same function where other sizes were tried: of all that is known, scales change."""
+        """Return it where other sizes were tried: of all that is known, scales change."""
         if tried == self._tried:
             return self
         other = copy(self)
