@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 
-_OBJECTS_BETWEEN_COLLECTIONS = 100_000
+_OBJECTS_BETWEEN_COLLECTIONS = 500_000
 
 
 def main() -> int:

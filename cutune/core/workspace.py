@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
+from cutune.core.progress import ignore
 from cutune.core.typed import parsed, typed
 
 COMMAND_SCHEMA = "cutune-command-1"
@@ -270,10 +271,14 @@ def read_lines(
 
     What `convert` cannot read counts as torn. `command` makes the file. Raises CT009, CT001.
     """
+    # What nobody is told of lines of another schema need not be known.
+    skipped, own = '{"schema":"' if warn is ignore else None, f'{{"schema":"{schema}"'
     with _reading(path, command):
         file = path.open(encoding="utf-8", errors="replace")
     with file:
         for number, line in enumerate(file, start=1):
+            if skipped and line.startswith(skipped) and not line.startswith(own):
+                continue
             try:
                 entry = parsed(line)
                 if entry["schema"] == schema:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from math import prod
 from pathlib import Path
-from types import MappingProxyType
 
 from cutune.emulator.lower.dispatch import lower
 from cutune.emulator.lower.encoder import (
@@ -35,7 +35,7 @@ from cutune.emulator.module_metadata import (
     KernelCode,
     ParameterSlot,
     Site,
-    code_digest,
+    Waits,
     leap_bytes,
     listed,
     relocation_bytes,
@@ -49,7 +49,7 @@ from cutune.ptx.leaps import leap_of
 from cutune.ptx.parse import parse, parsed
 from cutune.ptx.taint import Obliviousness, data_oblivious, names
 from cutune.ptx.types import Function, Module, PtxError, Variable, aligned, placed, understood
-from cutune.ptx.units import Demand, demand_of, uniform_reads, varying_registers
+from cutune.ptx.units import Demand, demand_of, uniform_reads
 from cutune.ptx.vectors import joined_loads
 
 
@@ -67,7 +67,7 @@ class _Assembler:
 
     def __init__(self, module: Module, entries: Collection[str] | None) -> None:
         self.module = module
-        self.functions = _reached_functions(module, entries)
+        self.functions = reached_functions(module, entries)
         for alias, name in module.aliases.items():
             if name in self.functions:
                 self.functions[alias] = self.functions[name]
@@ -171,33 +171,27 @@ class _Assembler:
 
     def kernel(self, name: str) -> KernelCode:
         function = self.functions[name]
+        reached = self._reached(name)
         blocks: list[Block] = []
         sites: list[Site] = []
         block_indices: list[int] = []
         site_indices: list[int] = []
         loops = 0
-        for each in self._reached(name):
+        for each in reached:
             lowered = self.lowered[each]
             flow, first = lowered.flow, lowered.first_block
-            constants = uniform_reads(flow, varying_registers(self.functions[each]))
+            constants = uniform_reads(flow, self.functions[each])
             offset = len(blocks)
-            phase_of: dict[int, int] = {}  # by line
-            waiting = waiting_of(flow, lowered.joined)
             for k, block in enumerate(flow.blocks):
                 loop = block.loop + loops if block.loop >= 0 else -1
-                phases = waiting[k].phases
-                phase_of |= {i.line: n for i, n in zip(block.instructions, phases, strict=True)}
                 parts = sum(lowered.joined.get(i.line) == 0 for i in block.instructions)
                 demand = demand_of(block) + Demand(slots=-parts, constants=constants[k])
                 targets = tuple(offset + target for target in block.terminator.targets)
                 calls = any(i.opcode == "call" for i in block.instructions)
-                blocks.append(
-                    Block(loop, waiting[k].steps, demand, targets, calls, waiting[k].chain)
-                )
+                blocks.append(Block(loop, demand, targets, calls))
             block_indices += range(first, first + len(flow.blocks))
             for access, block_index, _, _ in self.sites[lowered.sites.start : lowered.sites.stop]:
-                place, phase = offset + block_index - first, phase_of[access.line]
-                sites.append(Site(**vars(access), block=place, phase=phase))
+                sites.append(Site(**vars(access), block=offset + block_index - first))
             site_indices += lowered.sites
             loops += len(flow.loops)
         return KernelCode(
@@ -210,8 +204,25 @@ class _Assembler:
             _max_threads(function),
             tuple(block_indices),
             tuple(site_indices),
-            code_digest(function),
+            function,
+            partial(self._waits, reached),
         )
+
+    def _waits(self, reached: Sequence[str]) -> Waits:
+        steps: list[int] = []
+        chains: list[int] = []
+        phases: list[int] = []
+        for lowered in map(self.lowered.__getitem__, reached):
+            phase_of: dict[int, int] = {}  # by line
+            waiting = waiting_of(lowered.flow, lowered.joined)
+            for one, block in zip(waiting, lowered.flow.blocks, strict=True):
+                lines = (i.line for i in block.instructions)
+                phase_of |= dict(zip(lines, one.phases, strict=True))
+                steps.append(one.steps)
+                chains.append(one.chain)
+            own = self.sites[lowered.sites.start : lowered.sites.stop]
+            phases += (phase_of[access.line] for access, *_ in own)
+        return Waits(tuple(steps), tuple(chains), tuple(phases))
 
     def image(self) -> bytes:
         handlers = list(dict.fromkeys(record.handler for record in self.records))
@@ -265,7 +276,7 @@ def _site_bytes(access: Access, block: int, region: int, cost: int) -> bytes:
     return u32(access.bytes, region, block, kind, spaces[access.space], access.guarded, cost)
 
 
-def _reached_functions(module: Module, entries: Collection[str] | None) -> dict[str, Function]:
+def reached_functions(module: Module, entries: Collection[str] | None) -> dict[str, Function]:
     """Kernels of these names, and functions that they or an initialiser mention, directly or not.
 
     Others are in the text because a library was linked; what they hold need not be supported.
@@ -331,19 +342,44 @@ def _lower_block(encoder: FunctionEncoder, block: BasicBlock, base: int) -> None
         encoder.emit(terminator.kind, x=targets[0] if targets else 0)
 
 
-def assemble(text: str, entries: Collection[str] | None = None) -> AssembledModule:
+class _Kernels(Mapping[str, KernelCode]):
+    """The kernels of a module, each described when it is asked for first."""
+
+    def __init__(self, assembler: _Assembler) -> None:
+        self._assembler = assembler
+        self._names = [name for name, f in assembler.functions.items() if f.is_kernel]
+        self._known: dict[str, KernelCode] = {}
+
+    def __getitem__(self, name: str) -> KernelCode:
+        if name not in self._known:
+            if name not in self._names:
+                raise KeyError(name)
+            with understood():
+                self._known[name] = self._assembler.kernel(name)
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def assemble(text: str | Module, entries: Collection[str] | None = None) -> AssembledModule:
     """Assemble a PTX module, or only kernels of these names and what they call.
 
     Raises PtxError for what is no PTX and what the machine lacks.
     """
     with understood():
-        module = parsed(text) if entries is None else parse(text, entries)
+        if isinstance(text, Module):
+            module = text
+        else:
+            module = parsed(text) if entries is None else parse(text, entries)
         assembler = _Assembler(module, entries)
         for name, function in assembler.functions.items():
             assembler.lower(name, function)
-        kernels = {n: assembler.kernel(n) for n, f in assembler.functions.items() if f.is_kernel}
         counts = len(assembler.blocks), len(assembler.sites)
-        return AssembledModule(assembler.image(), MappingProxyType(kernels), *counts)
+        return AssembledModule(assembler.image(), _Kernels(assembler), *counts)
 
 
 #: Exit status for PTX that the machine does not support; Python ends with 1 when cutune is broken.

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import sha256
-from types import MappingProxyType
 
 from cutune.emulator.lower.encoder import Access, FunctionEncoder, Relocation, bits_of, width_of
 from cutune.ptx.leaps import Leap, Sum
@@ -42,32 +42,43 @@ class ParameterSlot:
 class Block:
     """A basic block. `loop` is -1 outside of loops; indices of loops are those of its function.
 
-    `load_phases`, `chain`: what it waits for (`ptx.chains`). `targets`: the blocks that may follow;
-    `calls`: does it end with a call?
+    `targets`: the blocks that may follow; `calls`: does it end with a call?
     """
 
     loop: int
-    load_phases: int
     demand: Demand
     targets: tuple[int, ...]
     calls: bool
-    chain: int
 
 
 @dataclass(frozen=True)
 class Site(Access):
-    """A memory instruction in its `block`; `phase`: of a global load, among the load phases."""
+    """A memory instruction in its `block`."""
 
     block: int
-    phase: int
+
+
+@dataclass(frozen=True)
+class Waits:
+    """What a warp alone waits for (`ptx.chains`), by block and, of global loads, by site.
+
+    Attributes:
+        steps: of each block, its dependent load steps.
+        chains: likewise its longest chain of dependent instructions.
+        phases: of each site, its place among the load phases.
+    """
+
+    steps: tuple[int, ...]
+    chains: tuple[int, ...]
+    phases: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class KernelCode:
     """Static metadata of a kernel. Blocks and sites of functions that it calls follow its own.
 
-    `block_indices` and `site_indices` are their places among the module's counters. `digest` is the
-    same for kernels of a module that differ in names and lines only.
+    `block_indices` and `site_indices` are their places among the module's counters. `waits` and
+    `digest` are found when they are asked for: trials do not ask.
     """
 
     name: str
@@ -79,7 +90,17 @@ class KernelCode:
     max_threads: int
     block_indices: tuple[int, ...]
     site_indices: tuple[int, ...]
-    digest: str
+    function: Function = field(compare=False, repr=False)
+    find_waits: Callable[[], Waits] = field(compare=False, repr=False)
+
+    @cached_property
+    def waits(self) -> Waits:
+        return self.find_waits()
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash, equal for kernels of a module that differ in names and lines only."""
+        return code_digest(self.function)
 
     @property
     def oblivious(self) -> bool:
@@ -95,7 +116,7 @@ class AssembledModule:
     """Bytecode for the machine, and the metadata of its kernels."""
 
     image: bytes
-    kernels: MappingProxyType[str, KernelCode]
+    kernels: Mapping[str, KernelCode]
     block_count: int
     site_count: int
 
@@ -105,7 +126,7 @@ def code_digest(function: Function) -> str:
     own = re.compile(rf"\b{re.escape(function.name)}(?=_param_\d+\b)|\$L__BB\d+(?=_\d+\b)")
 
     def unnamed(text: str) -> str:
-        return own.sub("", text)
+        return own.sub("", text) if "_param_" in text or "$L__BB" in text else text
 
     parts: list[object] = [sorted(function.registers.items()), sorted(function.directives.items())]
     parts += [(v.type, v.count, v.alignment) for v in function.parameters]

@@ -66,7 +66,7 @@ from cutune.measure.trial_parameters import Domain, LaunchParameters, Numbers, S
 from cutune.proof.variants import repeat
 from cutune.ptx.named_numbers import PointerParameters, asks_for_more, literals, tested_numbers
 from cutune.ptx.parse import parsed
-from cutune.ptx.tried_sizes import TriedSizes, asked_size, untried
+from cutune.ptx.tried_sizes import SizesOfFunctions, TriedSizes
 from cutune.ptx.types import Function, Module, PtxError
 from cutune.source.kernel_variant import ASKED, KernelVariant, Tile
 from cutune.source.program import Kernel
@@ -81,13 +81,11 @@ _OTHER_LAUNCHES = "its launches are not those of others"
 _NOT_PREFERRED = "others whose blocks cover as much are counted to cost less"
 #: Warp instructions of one launch of the kernel, and so many times that of a copy.
 _LONG, _LONGER = 600_000, 16
-#: Launches without a race that a kernel needs; so many of them with parts of blocks, or none, and
-#: with several blocks of several bodies.
+#: Launches without a race that a kernel needs; so many with parts of blocks, or with several.
 _FEWEST, _UNEVEN = 6, 3
 #: About as many of the numbers that a code names are tried as sizes.
 _NAMED = 40
-#: Numbers that are named are tried up to so many times what a block covers; a size that is compared
-#: with numbers up to the one from which on nothing new shows.
+#: Numbers that are named are tried up to so many times what a block covers; those asked for: up to.
 _FARTHEST, _FARTHEST_ASKED = 9, 4096
 #: Launches with all kinds of contents; others have one each.
 _THOROUGH = 16
@@ -204,6 +202,7 @@ class _Trial:
     expected: dict[tuple[Tile, TriedLaunch, int], list[bytes]] = field(default_factory=dict)
     #: Sizes to be tried as well, beyond the usual ones.
     asked_sizes: tuple[int, ...] = ()
+    sizes_of: SizesOfFunctions = field(default_factory=SizesOfFunctions)
 
     def order(self, copies: Copies) -> list[int]:
         """Return the places of copies, those first that may be chosen."""
@@ -306,7 +305,8 @@ class _Trial:
                 continue
             tried = self._tried_sizes(copy.tile, usual)
             for entry in (self.entries[name] for name in (self.kernel.name, copy.kernel)):
-                asked = asked_size(self._functions(entry), self.module.functions[entry], tried)
+                about = self._functions(entry), self.module.functions[entry], tried
+                asked = self.sizes_of.asked(*about)
                 if tried.limit < asked <= _FARTHEST_ASKED:
                     found.add(ceil(asked))
         return tuple(sorted(found))
@@ -314,8 +314,8 @@ class _Trial:
     def _untried_of(self, entry: str, tried: TriedSizes) -> str:
         key = entry, repr(tried)
         if key not in self._said:
-            functions = self._functions(entry)
-            self._said[key] = untried(functions, self.module.functions[entry], tried)
+            functions, kernel = self._functions(entry), self.module.functions[entry]
+            self._said[key] = self.sizes_of.untried(functions, kernel, tried)
         return self._said[key]
 
     @cached_property
@@ -563,8 +563,8 @@ class _Trial:
 
     @cached_property
     def _outcomes(self) -> Outcomes:
-        sizes = self._given.places_of_integers
-        return Outcomes(self.text, self.module, self._watched_entries, sizes, self.is_in_turn)
+        about = self._given.places_of_integers, self.is_in_turn, self.sizes_of
+        return Outcomes(self.text, self.module, self._watched_entries, *about)
 
     @property
     def _watched_entries(self) -> list[str]:

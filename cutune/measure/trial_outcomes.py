@@ -21,7 +21,7 @@ from cutune.emulator.machine import LoadedModule
 from cutune.measure.trial_code import as_written, functions_reached
 from cutune.ptx.decisions import ZEROS, Decision, Decisions
 from cutune.ptx.named_numbers import type_of
-from cutune.ptx.tried_sizes import FollowedSizes, TriedSizes
+from cutune.ptx.tried_sizes import SizesOfFunctions, TriedSizes
 from cutune.ptx.types import Module, PtxError
 
 _NOTES = "cutune_outcomes"
@@ -35,7 +35,7 @@ class Outcomes:
     """The outcomes of the decisions of some entries of a text, as far as seen.
 
     `integers`: places of the parameters that are sizes. `of_data`: is it asked of comparisons of
-    data alone?
+    data alone? `sizes_of`: what is known of functions.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class Outcomes:
         entries: Iterable[str],
         integers: Iterable[int],
         of_data: bool,
+        sizes_of: SizesOfFunctions,
     ) -> None:
         self._text = text
         tried = TriedSizes(dict.fromkeys(integers, 1), (1, 1, 1), (1, 1, 1), {})
@@ -54,7 +55,7 @@ class Outcomes:
             for name in names:
                 function = module.functions.get(name)
                 if function is not None and name not in self._asked:
-                    values = FollowedSizes(function, module.functions[entry], tried)
+                    values = sizes_of.of(function, module.functions[entry], tried)
                     self._asked[name] = [*Decisions(values).found(of_data)]
 
     def objection(self, entry: str, runs: Callable[[LoadedModule], Iterator[None]]) -> str:

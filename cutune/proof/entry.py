@@ -1,8 +1,7 @@
 """The verdict about one entry of a PTX module: how may the blocks of its launches change?
 
-Three things are proven per dimension. The block matters only through the global id or the number of
-threads. Nothing that threads do together depends on the block they are in. All effects lie under a
-bound of the id.
+Proven is per dimension: the block matters only through the global id or the number of threads;
+nothing that threads do together depends on it; all effects lie under a bound of the id.
 """
 
 from __future__ import annotations
@@ -78,7 +77,6 @@ _OF_BLOCKS = (Code.BARRIER, Code.SHARED_MEMORY)
 _OF_REDUCTIONS = frozenset({Code.RACE, Code.BLOCK_RESULT})
 _OVER_WARPS = (None, "threadIdx.x in a condition")
 _NO_LINES = frozenset[int]()
-#: Readings in which a block does nothing but rows.
 _OF_ROWS = (KeptGrid, RowsOfWarps)
 _IN_WIDE_ROWS = (BuiltIns(), *OVER_WARPS)
 _BOUNDING = frozenset({"maxntid", "reqntid", "minnctapersm", "maxnreg"})

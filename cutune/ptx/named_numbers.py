@@ -62,8 +62,9 @@ def literals(functions: Iterable[Function]) -> tuple[frozenset[int], frozenset[i
     integers, reals = set[int](), set[int]()
     for function in functions:
         for one in function.instructions:
-            is_compared = one.opcode in _NAMING
-            for operand in one.operands if is_compared else ():
+            for operand in one.operands if one.opcode in _NAMING else ():
+                if operand.startswith("%"):
+                    continue
                 if (value := literal(operand)) is not None:
                     integers.add(value)
                 elif REAL_NUMBER.fullmatch(operand) and operand[1] in "fF":

@@ -91,6 +91,27 @@ def loops(body: Body) -> Iterator[tuple[int, int]]:
             yield labels[last.operands[-1]], end
 
 
+def loops_with_one_end(body: Body) -> Iterator[tuple[list[Instruction], list[Instruction]]]:
+    """Yield loops that are one piece of text and have one end, each with its last block."""
+    labels = labels_of(body)
+    for begin, end in loops(body):
+        last = body[end]
+        if not is_branch(last) or not last.guard:
+            continue
+        loop = [item for item in body[begin : end + 1] if isinstance(item, Instruction)]
+        inside = {name for name, place in labels.items() if begin <= place <= end}
+        leaves = any(
+            one.opcode in ("ret", "exit", "brx")
+            or (is_branch(one) and one.operands[-1] not in inside)
+            for one in loop
+        )
+        starts = [place for place in labels.values() if place <= end]
+        jumps = [n + 1 for n, item in enumerate(body[:end]) if is_branch(item)]
+        if not leaves:
+            first = max([*starts, *jumps])
+            yield loop, [item for item in body[first : end + 1] if isinstance(item, Instruction)]
+
+
 def is_branch(item: Instruction | Label) -> TypeGuard[Instruction]:
     return isinstance(item, Instruction) and item.opcode == "bra"
 
@@ -176,24 +197,3 @@ def _is_step(one: Instruction, going_on: Set[str]) -> bool:
     if one.opcode == "mad":
         return not read or read == [one.operands[-1]]
     return not read or (one.opcode in ("mov", "cvt", "add", "sub") and len(read) == 1)
-
-
-def loops_with_one_end(body: Body) -> Iterator[tuple[list[Instruction], list[Instruction]]]:
-    """Yield loops that are one piece of text and have one end, each with its last block."""
-    labels = labels_of(body)
-    for begin, end in loops(body):
-        last = body[end]
-        if not is_branch(last) or not last.guard:
-            continue
-        loop = [item for item in body[begin : end + 1] if isinstance(item, Instruction)]
-        inside = {name for name, place in labels.items() if begin <= place <= end}
-        leaves = any(
-            one.opcode in ("ret", "exit", "brx")
-            or (is_branch(one) and one.operands[-1] not in inside)
-            for one in loop
-        )
-        starts = [place for place in labels.values() if place <= end]
-        jumps = [n + 1 for n, item in enumerate(body[:end]) if is_branch(item)]
-        if not leaves:
-            first = max([*starts, *jumps])
-            yield loop, [item for item in body[first : end + 1] if isinstance(item, Instruction)]

@@ -50,7 +50,7 @@ _STATEMENT = re.compile(
     re.VERBOSE,
 )
 _TOP = re.compile(r"\s*((?:\.(?:visible|extern|weak|common)\s+)*)\.(\w+)")
-_VERSION = re.compile(r"^\s*\.version\b", re.MULTILINE)
+_VERSION = re.compile(r"^[ \t]*\.version\b", re.MULTILINE)
 _REGISTERS = re.compile(r"\.reg\s*(?:\.(v\d)\s*)?\.(\w+)\s+(.*)", re.DOTALL)
 #: Of a function. Compilers give the largest kernels some ten thousand.
 _MOST_REGISTERS = 1 << 20
@@ -326,8 +326,13 @@ class _Parser:
                 self.scopes.pop()
             elif kind == "directive":
                 self._declare(match["directive"], match.start(kind))
-        variables = tuple(self.variables)
-        function = replace(header, registers=self.registers, variables=variables, body=tuple(body))
+        function = replace(
+            header,
+            registers=self.registers,
+            variables=tuple(self.variables),
+            body=tuple(body),
+            last_line=self.line(position - 1),
+        )
         return function, position
 
     def _labels_of_scope(self, position: int, unique: int) -> dict[str, str]:

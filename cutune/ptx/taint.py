@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import chain
 
-from cutune.core.reaching import reached
+from cutune.core.reaching import circles, reached
 from cutune.ptx.control_flow import ControlFlow, call_target, control_flow
 from cutune.ptx.types import (
     BARRIERS,
@@ -94,10 +94,13 @@ class Obliviousness:
 
 def results(instruction: Instruction) -> tuple[str, ...]:
     """The registers that an instruction writes."""
-    return _results(instruction.opcode, instruction.modifiers, instruction.operands)
+    found = instruction.written
+    if found is None:
+        found = _results(instruction.opcode, instruction.modifiers, instruction.operands)
+        object.__setattr__(instruction, "written", found)
+    return found
 
 
-@cache
 def _results(opcode: str, modifiers: tuple[str, ...], operands: tuple[str, ...]) -> tuple[str, ...]:
     is_reduction = opcode in BARRIERS and "red" in modifiers
     if not operands or not (is_reduction or opcode not in WITHOUT_RESULT):
@@ -114,11 +117,14 @@ def names(operand: str) -> tuple[str, ...]:
 
 def sources(instruction: Instruction) -> tuple[str, ...]:
     """The registers that an instruction reads, its guard included."""
-    skipped = 1 if results(instruction) else 0
-    return _sources(instruction.operands, skipped, instruction.guard)
+    found = instruction.read
+    if found is None:
+        skipped = 1 if results(instruction) else 0
+        found = _sources(instruction.operands, skipped, instruction.guard)
+        object.__setattr__(instruction, "read", found)
+    return found
 
 
-@cache
 def _sources(operands: tuple[str, ...], skipped: int, guard: str) -> tuple[str, ...]:
     found = tuple(chain.from_iterable(map(names, operands[skipped:])))
     return (*found, guard) if guard else found
@@ -133,7 +139,8 @@ def moved_once(instructions: Sequence[Instruction]) -> dict[str, str]:
 
 def made_of_themselves(reads: Mapping[str, Collection[str]]) -> set[str]:
     """Return the names that follow from themselves; `reads`: what each follows from at once."""
-    return {name for name in reads if name in reached(reads[name], lambda n: reads.get(n, ()))}
+    own = {name: [n for n in read if n in reads] for name, read in reads.items()}
+    return {name for circle in circles(own) for name in circle}
 
 
 def loads_data(instruction: Instruction) -> bool:
@@ -220,7 +227,7 @@ class _Analysis:
                 self.tainted.update(names(instruction.operands[0]))
             elif is_tainted and "global" not in where:
                 self.memory = True
-        elif self._gives_tainted(instruction):
+        elif not self.tainted.issuperset(results(instruction)) and self._gives_tainted(instruction):
             self.tainted.update(results(instruction))
 
     def _gives_tainted(self, instruction: Instruction) -> bool:

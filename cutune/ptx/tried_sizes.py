@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
@@ -35,26 +36,14 @@ from cutune.ptx.taint import (
     sources,
     spaces,
 )
-from cutune.ptx.types import LOADS, MEMORY, Function, Instruction, Label, Variable
+from cutune.ptx.types import LOADS, MEMORY, Function, Instruction, Label, Variable, opcodes
 
 _THREADS = re.compile(r"%n?tid\.[xyz]|%laneid")
 _BLOCKS = re.compile(r"%n?ctaid\.([xyz])")
 _WIDE = frozenset({"s32", "u32", "b32", "s64", "u64", "b64"})
 _COMPARED = frozenset({"setp", "min", "max"})
 _BOUNDED = _COMPARED | {"add", "sub", "and", "or", "xor"}
-_ALLOWED = _BOUNDED | {
-    "mov",
-    "cvt",
-    "cvta",
-    "mul",
-    "mad",
-    "neg",
-    "not",
-    "abs",
-    "shl",
-    "shr",
-    "selp",
-}
+_ALLOWED = _BOUNDED | opcodes("mov cvt cvta mul mad neg not abs shl shr selp")
 _LINEAR = frozenset({"mov", "cvta", "add", "sub", "neg", "mul", "mad", "shl"})
 _MOVING = frozenset({"add", "sub", "mad"})
 _DIVIDING = frozenset({"div", "rem"})
@@ -102,16 +91,28 @@ class TriedSizes:
         return max(self.most.values(), default=0)
 
 
-def untried(functions: Iterable[Function], kernel: Function, tried: TriedSizes) -> str:
-    """Return what may do something else beyond the sizes that were tried; "" if nothing."""
-    return next(
-        (said for one in functions if (said := FollowedSizes(one, kernel, tried).reason())), ""
-    )
+class SizesOfFunctions:
+    """`FollowedSizes`: what registers hold is looked at once for all sizes that are tried."""
 
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, bool], tuple[Function, FollowedSizes]] = {}
 
-def asked_size(functions: Iterable[Function], kernel: Function, tried: TriedSizes) -> float:
-    """Return the size from which on functions do nothing new, of all that they compare."""
-    return max((FollowedSizes(one, kernel, tried).asked() for one in functions), default=0)
+    def of(self, function: Function, kernel: Function, tried: TriedSizes) -> FollowedSizes:
+        """A function of this kernel where sizes were tried."""
+        key = id(function), function is kernel
+        if key not in self._known or not self._known[key][1].may_be_at(tried):
+            self._known[key] = function, FollowedSizes(function, kernel, tried)
+        return self._known[key][1].at(tried)
+
+    def untried(self, functions: Iterable[Function], kernel: Function, tried: TriedSizes) -> str:
+        """Return what may do something else beyond the sizes that were tried; "" if nothing."""
+        return next(
+            (said for one in functions if (said := self.of(one, kernel, tried).reason())), ""
+        )
+
+    def asked(self, functions: Iterable[Function], kernel: Function, tried: TriedSizes) -> float:
+        """Return the size from which on functions do nothing new, of all that they compare."""
+        return max((self.of(one, kernel, tried).asked() for one in functions), default=0)
 
 
 def _closed(
@@ -134,7 +135,8 @@ def _closed(
 
 def _read(one: Instruction) -> tuple[str, ...]:
     """What an instruction reads, but for its guard."""
-    return tuple(name for name in sources(one) if name != one.guard)
+    found = sources(one)
+    return tuple(name for name in found if name != one.guard) if one.guard else found
 
 
 def _with_literals(function: Function) -> Function:
@@ -158,7 +160,7 @@ class FollowedSizes:
         is_kernel = function is kernel
         function = _with_literals(function)
         kernel = function if is_kernel else kernel
-        self._function, self._tried, self.body = function, tried, function.body or ()
+        self._tried, self.body = tried, function.body or ()
         of_entry = kernel.parameters if function is kernel else ()
         self._entry: Mapping[str, Variable] = {one.name: one for one in of_entry}
         self._tests = tests_of_parameters(kernel) if function is kernel else {}
@@ -167,6 +169,21 @@ class FollowedSizes:
         self.loaded = self._closed(self._is_data)
         self.reals = self._numbers_of_the_launch()
         self.scales = self._sizes()
+
+    def may_be_at(self, tried: TriedSizes) -> bool:
+        """Are the same parameters sizes?"""
+        return tried.most.keys() == self._tried.most.keys()
+
+    def at(self, tried: TriedSizes) -> FollowedSizes:
+        """Return it where other sizes were tried: of all that is known, scales change."""
+        if tried == self._tried:
+            return self
+        other = copy(self)
+        for name in ("_products", "_moves"):
+            other.__dict__.pop(name, None)
+        other._tried = tried
+        other.scales = other._sizes()
+        return other
 
     # ---- what registers hold
 
@@ -431,7 +448,7 @@ class FollowedSizes:
         result = {*results(one)}
         return [other for other in self.instructions if not result.isdisjoint(self.read(other))]
 
-    @property
+    @cached_property
     def _shifted(self) -> frozenset[str]:
         return frozenset(
             n for one in self.instructions if one.opcode == "shl" for n in results(one)

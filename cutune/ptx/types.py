@@ -72,7 +72,10 @@ def understood() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One PTX instruction; operands are text, `source_line` is 0 when there is no `.loc`."""
+    """One PTX instruction; operands are text, `source_line` is 0 when there is no `.loc`.
+
+    `written`, `read`: registers, once `taint.results` and `taint.sources` were asked for them.
+    """
 
     opcode: str
     modifiers: tuple[str, ...]
@@ -81,6 +84,8 @@ class Instruction:
     negated: bool
     line: int
     source_line: int
+    written: tuple[str, ...] | None = field(default=None, init=False, compare=False, repr=False)
+    read: tuple[str, ...] | None = field(default=None, init=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +136,8 @@ def placed(variables: Iterable[Variable], size: int = 0) -> tuple[list[int], int
 class Function:
     """A kernel or a device function. Without a body it is only declared.
 
-    `directives`: the numbers behind each, `maxntid` for instance. `line`: of its head in the PTX.
+    `directives`: the numbers behind each, `maxntid` for instance. `line`, `last_line`: of its head,
+    and of the end of its body, in the PTX.
     `registers`: type of each, by name.
     """
 
@@ -144,6 +150,7 @@ class Function:
     registers: dict[str, str] = field(default_factory=dict)
     variables: tuple[Variable, ...] = ()
     body: tuple[Instruction | Label, ...] | None = None
+    last_line: int = 0
 
     @cached_property
     def instructions(self) -> list[Instruction]:

@@ -12,8 +12,11 @@ place of the table, and about twenty times slower otherwise (measured on an H200
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
+from operator import attrgetter
 from typing import TypeVar
 
 from cutune.ptx.control_flow import BasicBlock, ControlFlow, Loop
@@ -55,14 +58,33 @@ class Demand:
             self.constants + other.constants,
         )
 
+    def __mul__(self, times: int) -> Demand:
+        return Demand(
+            self.slots * times,
+            self.double * times,
+            self.special * times,
+            self.barriers * times,
+            self.constants * times,
+        )
+
 
 def demand_of(block: BasicBlock) -> Demand:
     """The demand of one execution of a basic block."""
-    return sum(map(instruction_demand, block.instructions), Demand())
+    total = Demand()
+    for (opcode, modifiers), times in Counter(map(_KIND, block.instructions)).items():
+        total += _demand(opcode, modifiers) * times
+    return total
+
+
+_KIND = attrgetter("opcode", "modifiers")
 
 
 def instruction_demand(instruction: Instruction) -> Demand:
-    opcode, modifiers = instruction.opcode, instruction.modifiers
+    return _demand(instruction.opcode, instruction.modifiers)
+
+
+@cache
+def _demand(opcode: str, modifiers: tuple[str, ...]) -> Demand:
     kind = modifiers[-1] if modifiers else ""
     if opcode in BARRIERS:
         return Demand(slots=1, barriers=1)
@@ -105,7 +127,7 @@ def varying_registers(function: Function) -> frozenset[str]:
     return frozenset(varying)
 
 
-def uniform_reads(flow: ControlFlow, varying: frozenset[str]) -> list[int]:
+def uniform_reads(flow: ControlFlow, function: Function) -> list[int]:
     """By block: how many uniform registers, of 8 bytes, are filled from computed addresses.
 
     Only reads in loops count, and only where the threads of a warp do not diverge: a read that some
@@ -113,6 +135,9 @@ def uniform_reads(flow: ControlFlow, varying: frozenset[str]) -> list[int]:
     in a loop around a divergent loop. In loops with few known rounds, which ptxas unrolls, the
     addresses are constants.
     """
+    if not any(map(_is_constant, function.instructions)):
+        return [0] * len(flow.blocks)
+    varying = varying_registers(function)
     reads = [_reads(b.instructions, varying) if b.loop >= 0 else 0 for b in flow.blocks]
     if not any(reads):
         return reads

@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
+from cutune.core.reaching import reached
 from cutune.ptx.control_flow import ControlFlow
-from cutune.ptx.taint import results, spaces
+from cutune.ptx.taint import results, sources, spaces
 from cutune.ptx.types import ATOMICS, TYPE_BYTES, Function, Instruction, integer
 
 #: Bytes per lane of a vector, the widest first.
@@ -32,11 +34,13 @@ def joined_loads(
     """
     if not any(map(_is_shared_load, function.instructions)):
         return {}
-    divisors = {**aligned_to, **_divisors(function, aligned_to)}
+    several = (run for block in flow.blocks for run in _runs(block.instructions))
+    runs = [run for run in several if len(run.lines) > 1]
+    asked = {run.base for run in runs}
+    divisors = {**aligned_to, **_divisors(function, asked, aligned_to)}
     joined: dict[int, int] = {}
-    for block in flow.blocks:
-        for run in _runs(block.instructions):
-            joined |= run.joined(divisors.get(run.base, 1))
+    for run in runs:
+        joined |= run.joined(divisors.get(run.base, 1))
     return joined
 
 
@@ -94,13 +98,24 @@ def _is_told(one: Instruction) -> bool:
     return not spaces(one).isdisjoint(("global", "local", "shared", "param"))
 
 
-def _divisors(function: Function, aligned_to: Mapping[str, int]) -> dict[str, int]:
-    """By register, a power of two that divides its value wherever it is read."""
+def _divisors(
+    function: Function, asked: Collection[str], aligned_to: Mapping[str, int]
+) -> dict[str, int]:
+    """By register, a power of two that divides its value wherever it is read.
+
+    `asked`: those that matter. Nothing is found of others that do not lead to them.
+    """
+    writers: dict[str, list[Instruction]] = {}
+    for one in function.instructions:
+        for name in results(one):
+            writers.setdefault(name, []).append(one)
+    leading = {*reached(asked, lambda n: chain.from_iterable(map(sources, writers.get(n, ()))))}
+    instructions = [one for one in function.instructions if not leading.isdisjoint(results(one))]
     found: dict[str, int] = {}
     is_settled = False
     while not is_settled:
         is_settled = True
-        for one in function.instructions:
+        for one in instructions:
             divisor = _divisor(one, function.registers, found, aligned_to)
             for name in results(one):
                 if divisor < found.get(name, _MOST + 1):

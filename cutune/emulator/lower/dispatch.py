@@ -59,7 +59,7 @@ def _lower_regular(encoder: FunctionEncoder) -> None:
     if name in handlers():
         _apply(encoder, name)
         return
-    plain = [m for m in modifiers if m not in ("ftz", "sat", "relu", "rz", "rm", "rp")]
+    plain = tuple(m for m in modifiers if m not in ("ftz", "sat", "relu", "rz", "rm", "rp"))
     name = handler_name(opcode, plain)
     flags = 0
     if opcode in ROUNDED and rounding(modifiers):

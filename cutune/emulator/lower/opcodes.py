@@ -72,7 +72,8 @@ def bits_type(kind: str) -> str:
     return f"b{kind[1:]}" if kind[0] in "usbf" and kind[1:].isdigit() else kind
 
 
-def handler_name(opcode: str, modifiers: Sequence[str]) -> str:
+@cache
+def handler_name(opcode: str, modifiers: tuple[str, ...]) -> str:
     """The handler of an opcode of the form `op d, a, b, c`; `.ftz` and `.sat` stay in the name."""
     kept = [m for m in modifiers[:-1] if m not in _IGNORED]
     kind = modifiers[-1]

@@ -18,7 +18,7 @@ from __future__ import annotations
 import heapq
 import struct
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 from typing import Any
@@ -103,28 +103,27 @@ def _distances(
 
 _COUNTED_SPACES = ("global", "generic", "shared")
 #: The counters of the machine that a measurement has unchanged.
-_KEPT = {f.name for f in fields(SiteCounters)} & {c.name for c in counters_of_machine()}
+_KEPT = {*SiteCounters._fields} & {c.name for c in counters_of_machine()}
 NOT_EXECUTED = SiteCounters(**dict.fromkeys(_KEPT, 0), array=-1, low=0, high=0)
 
 
 def compiled_kernel(code: KernelCode, static: StaticCounters) -> CompiledKernel:
     """The part of a description that follows from the code alone."""
-    pairs = [(block, block.demand) for block in code.blocks]
+    waits = code.waits
+    by_block = zip(code.blocks, waits.steps, waits.chains, strict=True)
     blocks = tuple(
-        CodeBlock(
-            b.loop, d.slots, b.load_phases, d.double, d.special, d.barriers, d.constants, b.chain
-        )
-        for b, d in pairs
+        CodeBlock(b.loop, d.slots, steps, d.double, d.special, d.barriers, d.constants, chain)
+        for b, d, steps, chain in ((b, b.demand, steps, chain) for b, steps, chain in by_block)
     )
     memory = tuple(
-        MemoryInstruction(i, s.kind, s.bytes, s.block, s.space == "shared", s.real, s.phase)
-        for i, s in enumerate(code.sites)
+        MemoryInstruction(i, s.kind, s.bytes, s.block, s.space == "shared", s.real, phase)
+        for i, (s, phase) in enumerate(zip(code.sites, waits.phases, strict=True))
         if s.space in _COUNTED_SPACES
     )
     return CompiledKernel(static, blocks, memory, code.obliviousness.uncertain, least_work(code))
 
 
-def site_counters(counted: Mapping[str, int] | np.void, array: int, start: int) -> SiteCounters:
+def site_counters(counted: Mapping[str, int], array: int, start: int) -> SiteCounters:
     """Counters of one memory instruction in one launch, by the machine's names.
 
     `array`: the pointer parameter that it went through, or -1; `start`: what that points to.
@@ -343,16 +342,18 @@ class Replayer:
         return bytes(buffer)
 
     def _sites(self, counters: LaunchCounters) -> tuple[SiteCounters, ...]:
-        sites = []
-        for memory in self.kernel.memory:
-            site = counters.sites[memory.site]
-            low = int(site["lowest"])
-            array, start = -1, 0
-            if site["traced"] and GHOST_BASE <= low < GHOST_BASE + GHOSTS[1]:
-                array = (low - GHOST_BASE) // ARRAY_BYTES
-                start = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2
-            sites.append(site_counters(site, array, start))
-        return tuple(sites)
+        """The counters of memory instructions, all at once: kernels have hundreds of them."""
+        counted = counters.sites[[memory.site for memory in self.kernel.memory]]
+        signed = {name: counted[name].astype(np.int64) for name in counted.dtype.names or ()}
+        lowest, highest = signed["lowest"], signed["highest"]
+        behind = lowest - GHOST_BASE
+        is_known = (signed["traced"] > 0) & (behind >= 0) & (behind < GHOSTS[1])
+        array = np.where(is_known, behind // ARRAY_BYTES, -1)
+        start = GHOST_BASE + array * ARRAY_BYTES + ARRAY_BYTES // 2
+        ends = (np.where(is_known, end - start, 0) for end in (lowest, highest))
+        signed |= dict(zip(("array", "low", "high"), (array, *ends), strict=True))
+        columns = (signed[name].tolist() for name in SiteCounters._fields)
+        return tuple(map(SiteCounters, *columns))
 
 
 def _with_sizes(error: CutuneError, sizes: Mapping[str, int]) -> CutuneError:

@@ -355,7 +355,7 @@ def _at_limit(pairs: Sequence[Pair], size: int, is_nested: bool) -> list[SiteCou
             limit = max(rate, min(rate / _alone(crowd), most.get(name, 1.0)))
             if is_nested and settled and name == "new_sectors":
                 limit = max(rate, settled)
-            sites[place] = replace(site, **{name: round(limit * site.traced)})
+            sites[place] = site._replace(**{name: round(limit * site.traced)})
     return sites
 
 

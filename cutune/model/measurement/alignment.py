@@ -16,6 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import gcd, prod
+from operator import attrgetter
 
 from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Measurements, Purpose
 from cutune.toolchain.device.thread_block import Block
@@ -26,6 +27,7 @@ TOLERANCE = 0.03
 SENSITIVITY = TOLERANCE / 4
 MAX_CLASSES = 64
 _COSTS = ("load_cost_x20", "store_cost_x20", "new_sectors")
+_costs_of = attrgetter(*_COSTS)
 
 Feature = tuple[float, ...]
 #: One class of every data parameter.
@@ -115,7 +117,8 @@ def _sensitive(probes: Probes, each: Sequence[int]) -> set[int]:
         index
         for probed in probes.values()
         for index, features in zip(each, _features_of_each(probed, each), strict=True)
-        if any(
+        if features != aligned[index]
+        and any(
             abs(cost - usual) > limit
             for cost, usual, limit in zip(features, aligned[index], limits, strict=True)
         )
@@ -127,7 +130,7 @@ def _features_of_each(probes: Measurements, each: Sequence[int]) -> list[Feature
     ordered = sorted(probes, key=lambda m: m.block)
     sites = ([probe.sites[index] for probe in ordered] for index in each)
     return [
-        tuple(getattr(one, name) / one.traced if one.traced else 0 for one in of for name in _COSTS)
+        tuple([cost / one.traced if one.traced else 0 for one in of for cost in _costs_of(one)])
         for of in sites
     ]
 
@@ -147,7 +150,7 @@ def features_of(probes: Measurements, sites: Sequence[int] | None = None) -> Fea
         chosen = probe.sites if sites is None else [probe.sites[index] for index in sites]
         traced = [site for site in chosen if site.traced]
         for attribute in _COSTS:
-            values.append(sum(getattr(site, attribute) / site.traced for site in traced))
+            values.append(sum([getattr(site, attribute) / site.traced for site in traced]))
     return tuple(values)
 
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 from cutune.core.source import Source
 from cutune.core.typed import (
@@ -405,8 +405,7 @@ class MeasuredKernel:
         return checked_kernel(typed(MeasuredKernel, values))
 
 
-@dataclass(frozen=True)
-class SiteCounters:
+class SiteCounters(NamedTuple):
     """Counters of one memory instruction in one launch; see `struct Site` of the machine.
 
     Attributes:
@@ -486,16 +485,12 @@ class Measurement:
         """As a line of measurements.jsonl: sites as plain lists, in the order of their fields."""
         line: dict[str, Any] = {"schema": MEASUREMENT_SCHEMA}
         line.update({f.name: getattr(self, f.name) for f in fields(self) if f.name != "sites"})
-        line["sites"] = [list(vars(site).values()) for site in self.sites]
+        line["sites"] = self.sites
         return line
 
     @staticmethod
     def from_json(entry: dict[str, Any]) -> Measurement:
-        sites = [dict(zip(_COUNTERS, site, strict=True)) for site in entry["sites"]]
-        return typed(Measurement, {**entry, "sites": sites})
-
-
-_COUNTERS = tuple(field.name for field in fields(SiteCounters))
+        return typed(Measurement, entry)
 
 
 #: Launches of one kernel, for example.

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
-from math import prod
+from math import lcm, prod
 from typing import Annotated
 
 import numpy as np
@@ -68,8 +68,16 @@ class RationalFunction:
 
     def __call__(self, values: Mapping[str, int]) -> Fraction:
         """The value at a point; raises ZeroDivisionError where the denominator is 0."""
-        point = [values[name] for name in self.variables]
-        return value_at(self.numerator, point) / value_at(self.denominator, point)
+        point = tuple([values[name] for name in self.variables])
+        if point not in self._known:
+            bottom = value_at(self.denominator, point)
+            self._known[point] = value_at(self.numerator, point) / bottom
+        return self._known[point]
+
+    @cached_property
+    def _known(self) -> dict[tuple[int, ...], Fraction]:
+        """Values by point: all memory instructions of a group are asked at the same ones."""
+        return {}
 
     def expression(self, names: Sequence[str] | None = None) -> Expression:
         """The value as a node in nested (Horner) form. `names`: of the variables, else sizes."""
@@ -87,7 +95,9 @@ def constant_function(variables: Names, value: int | Fraction) -> RationalFuncti
 
 
 def value_at(polynomial: Terms, point: Sequence[int]) -> Fraction:
-    return sum((c * monomial(point, e) for e, c in polynomial), Fraction(0))
+    unit = lcm(*(c.denominator for _, c in polynomial))
+    terms = (c.numerator * (unit // c.denominator) * monomial(point, e) for e, c in polynomial)
+    return Fraction(sum(terms), unit)
 
 
 def exponents_up_to(points: Points, used: Sequence[int], degree: int) -> Monomials:

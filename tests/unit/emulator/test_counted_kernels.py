@@ -224,7 +224,7 @@ def test_blocks_and_instructions_of_a_loop() -> None:
 def test_metadata_of_a_loop() -> None:
     kernel = module(LOOP).kernel("loop")
     assert [block.loop for block in kernel.blocks] == [-1, 0, -1]
-    assert [block.load_phases for block in kernel.blocks] == [0, 1, 0]
+    assert kernel.waits.steps == (0, 1, 0)
     (site,) = kernel.sites
     assert (site.kind, site.space, site.bytes, site.block) == ("load", "global", 4, 1)
     assert [p.offset for p in kernel.parameters] == [0, 8, 12]

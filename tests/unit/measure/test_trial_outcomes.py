@@ -9,6 +9,7 @@ import pytest
 from cutune.emulator.machine import LoadedModule
 from cutune.measure.trial_outcomes import Outcomes
 from cutune.ptx.parse import parse
+from cutune.ptx.tried_sizes import SizesOfFunctions
 
 KERNEL = """.version 8.0
 .target sm_80
@@ -44,12 +45,16 @@ def test_what_notes_is_code_and_an_end_without_runs_is_no_answer(name: str) -> N
         yield
         notes[:1] = 1
 
-    said = Outcomes(text, parse(text), ["k"], [1], of_data=False).objection("k", runs)
+    said = _outcomes(text).objection("k", runs)
     assert launched
     assert said == "it asks what trials do not answer both ways"
 
 
 def test_two_statements_of_a_line_cannot_be_watched() -> None:
     text = KERNEL.format(SET.replace("\n", " "))
-    said = Outcomes(text, parse(text), ["k"], [1], of_data=False).objection("k", lambda _: iter(()))
+    said = _outcomes(text).objection("k", lambda _: iter(()))
     assert said == "it decides by code that cannot be watched"
+
+
+def _outcomes(text: str) -> Outcomes:
+    return Outcomes(text, parse(text), ["k"], [1], of_data=False, sizes_of=SizesOfFunctions())

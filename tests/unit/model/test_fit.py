@@ -162,7 +162,7 @@ def test_one_value_is_kept_where_all_are_nearly_the_same() -> None:
     def missing(share: float) -> set[float]:
         """The column where blocks of 32 threads miss that share of what the others do."""
         changed = [
-            replace(m, sites=tuple(replace(s, missing=round(share * s.missing)) for s in m.sites))
+            replace(m, sites=tuple(s._replace(missing=round(share * s.missing)) for s in m.sites))
             if m.purpose == Purpose.FEATURES and m.block == (32, 1, 1)
             else m
             for m in measurements

@@ -139,8 +139,8 @@ def test_what_is_done_at_most_once_and_which_bytes_are_touched() -> None:
     kernel = replace(PLANE, compiled=compiled(loads, loops=(0, -1)))
     launch = run(100)
     (one,) = launch.sites
-    sites = (one, replace(one, lanes=1024, array=1, low=64, high=320))
-    nothing = tuple(replace(site, executions=0, lanes=0, low=0, high=0) for site in sites)
+    sites = (one, one._replace(lanes=1024, array=1, low=64, high=320))
+    nothing = tuple(site._replace(executions=0, lanes=0, low=0, high=0) for site in sites)
     runs = [
         replace(launch, lanes=(6400, 6400), sites=sites),
         replace(run(400), lanes=(0, 0), sites=nothing),

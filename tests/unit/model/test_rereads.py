@@ -58,7 +58,7 @@ def second_pass(launch: Measurement, times: float) -> Measurement:
     sites = list(launch.sites)
     loads = [place for place, site in enumerate(sites) if site.array == 0]
     site = sites[loads[1]]
-    sites[loads[1]] = replace(site, new_sectors=int(site.new_sectors * times))
+    sites[loads[1]] = site._replace(new_sectors=int(site.new_sectors * times))
     return replace(launch, sites=tuple(sites))
 
 

@@ -211,7 +211,7 @@ def test_atomic_operations_change_bytes() -> None:
 def test_bytes_that_atomic_operations_change_belong_to_an_array(is_real: bool, kind: str) -> None:
     memory = (PLANE.memory[0], replace(PLANE.memory[1], real=is_real))
     kernel = replace(PLANE, compiled=replace(PLANE.compiled, memory=memory))
-    sites = (replace(site(0), array=0), replace(site(0), array=1))
+    sites = (site(0)._replace(array=0), site(0)._replace(array=1))
     arrays = tuple(Array(number, NOTHING, True, number == 1) for number in range(2))
     found = list(feature_columns(kernel, replace(WORK, arrays=arrays), [launched(sites)], []))
     changed = [column for column in found if column.kind in (ATOMIC, ATOMIC_REAL)]
@@ -222,7 +222,7 @@ def test_bytes_that_atomic_operations_change_belong_to_an_array(is_real: bool, k
 
 def test_transactions_of_what_is_coalesced_and_of_what_is_not() -> None:
     """32-byte sectors per execution: as few as bytes of a lane, or more."""
-    sites = (replace(site(0), sectors=16 * 4), replace(site(0), sectors=16 * 32))
+    sites = (site(0)._replace(sectors=16 * 4), site(0)._replace(sectors=16 * 32))
     found = [
         (one.kind, one.group, one.values)
         for one in transaction_columns(PLANE, WORK, [launched(sites)])

@@ -252,8 +252,9 @@ def test_accesses_know_their_load_phase() -> None:
         "ld.global.u32 %r1, [%rd1];\nld.global.u32 %r2, [%rd1+4];\nst.global.u32 [%rd1], %r1;\n"
         "ld.global.u32 %r3, [%rd1+8];"
     )
-    sites = assemble(kernel(body)).kernels["k"].sites
-    assert [(site.kind, site.phase) for site in sites] == [
+    code = assemble(kernel(body)).kernels["k"]
+    pairs = zip(code.sites, code.waits.phases, strict=True)
+    assert [(site.kind, phase) for site, phase in pairs] == [
         ("load", 1),
         ("load", 1),
         ("store", 1),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cutune.ptx.parse import parse
-from cutune.ptx.tried_sizes import TriedSizes, untried
+from cutune.ptx.tried_sizes import SizesOfFunctions, TriedSizes
 
 CODE = """.version 8.0
 .target sm_80
@@ -37,4 +37,4 @@ $out: ret; }}
 def test_few_rounds_of_a_loop_tell_nothing(step: str, is_uneven: bool) -> None:
     kernel = parse(CODE.format(step)).functions["k"]
     tried = TriedSizes({1: 400}, (1, 1, 1), (1, 1, 1), {})
-    assert bool(untried([kernel], kernel, tried)) == is_uneven
+    assert bool(SizesOfFunctions().untried([kernel], kernel, tried)) == is_uneven
