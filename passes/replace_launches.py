@@ -35,7 +35,7 @@ from cutune.source.rewrite.compact_cpp import (
 )
 from cutune.source.rewrite.edits import launch_edits, variants_at, with_launch_edits
 from cutune.source.rewrite.pipeline import Pass, TranslationUnit
-from cutune.source.rewrite.site_table import has_tiles, lent_code, needed_headers, site_table
+from cutune.source.rewrite.site_table import lent_code, needed_headers, site_table
 from cutune.toolchain.cache import cache_folder, keep_whole, kept_whole, key_of, state_of
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
@@ -109,21 +109,34 @@ class ReplaceLaunches(Pass):
             f"enum {{ cutune_remembers = {int(self.remembers)} }};\n"
         )
         launches = _words_in_launches(program, sites)
-        text = _prelude(before, emitted, behind, launches, has_tiles(program, sites))
+        defined = _defined(program, sites)
+        text = _prelude(before, emitted, behind, launches, defined)
         return with_launch_edits(unit, sites, _title(self.selection) + text)
 
 
+def _defined(program: Program, sites: Sequence[LaunchSite]) -> frozenset[str]:
+    """The words by which headers leave out what no launch needs."""
+    variants = [one for site in sites for one in variants_at(program, site)]
+    if any(one.tile for one in variants):
+        return frozenset({_TILES})
+    return frozenset() if any(one.aligned for one in variants) else frozenset({_NO_VECTORS})
+
+
 def _prelude(
-    before: Sequence[str], emitted: str, behind: Sequence[str], launches: set[str], tiled: bool
+    before: Sequence[str],
+    emitted: str,
+    behind: Sequence[str],
+    launches: set[str],
+    defined: frozenset[str],
 ) -> str:
     """Emitted code between headers, packed. Most builds of a source have the same: it is kept."""
     files = [Path(__file__), Path(compact_cpp.__file__)]
     files += sorted(INCLUDE_DIRECTORY.glob("*.h"))
-    about = json.dumps([before, behind, sorted(launches), tiled])
+    about = json.dumps([before, behind, sorted(launches), sorted(defined)])
     place = cache_folder() / "preludes" / key_of(emitted, about, *map(state_of, files))
     if (kept := kept_whole(place)) is not None:
         return kept
-    code = _with_headers(before, with_short_casts(cpp_tokens(emitted)), behind, launches, tiled)
+    code = _with_headers(before, with_short_casts(cpp_tokens(emitted)), behind, launches, defined)
     text = optimized(packed_text(with_joined_declarations(code)))
     keep_whole(place, text)
     return text
@@ -141,10 +154,10 @@ def _with_headers(
     emitted: Sequence[str],
     behind: Sequence[str],
     wanted: set[str],
-    tiled: bool,
+    defined: frozenset[str],
 ) -> list[str]:
     """Emitted code with what it needs of the headers, whose variables get short names."""
-    headers = [[t for name in names for t in _header(name, tiled)] for names in (before, behind)]
+    headers = [[t for name in names for t in _header(name, defined)] for names in (before, behind)]
     words = wanted.union(re.findall(r"\w+", " ".join(emitted)))
     names = short_names([*headers[0], *headers[1]], words)
     first, last = (with_names(header, names) for header in headers)
@@ -167,14 +180,17 @@ def optimized(text: str) -> str:
     return "\n".join([*included, _OPTIMIZED, *others, _AS_ASKED])
 
 
-#: What only launches of copies with other constants need.
-_TILES = re.compile(r"^#if(n?)def CUTUNE_TILES\n(.*?)^#endif\n", re.MULTILINE | re.DOTALL)
+#: What only launches of copies with other constants need, or of such that access vectors.
+_TILES, _NO_VECTORS = "CUTUNE_TILES", "CUTUNE_NO_VECTORS"
+_PART = re.compile(
+    rf"^#if(n?)def ({_TILES}|{_NO_VECTORS})\n(.*?)^#endif\n", re.MULTILINE | re.DOTALL
+)
 
 
 @cache
-def _header(name: str, tiled: bool) -> tuple[str, ...]:
+def _header(name: str, defined: frozenset[str]) -> tuple[str, ...]:
     text = (INCLUDE_DIRECTORY / name).read_text(encoding="ascii")
-    text = _TILES.sub(lambda part: part[2] if tiled != bool(part[1]) else "", text)
+    text = _PART.sub(lambda part: part[3] if (part[2] in defined) != bool(part[1]) else "", text)
     # Each stands in the file once: the guard of its text is not needed.
     guard = re.compile(
         r"^#ifndef (\w+_H)\n#define \1\n(.*)^#endif[^\n]*\n\Z", re.MULTILINE | re.DOTALL

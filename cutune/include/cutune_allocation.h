@@ -50,20 +50,16 @@ class cutune_memory {
     unsigned long long id_[most];
 };
 
-// Are these arguments multiples of a number?
-inline bool cutune_divide(unsigned long long left, const long long *arguments, unsigned number) {
-    for (; left != 0; left &= left - 1)
-        if (arguments[__builtin_ctzll(left)] % number != 0) return false;
-    return true;
-}
-
 // May a variant run that supposes that nobody else uses what a pointer writes to, and that pointers
 // and rows are aligned? Null pointers lead nowhere.
 inline bool cutune_supposes_rightly(const cutune_variant &variant, const long long *arguments,
                                     cutune_memory *allocations) {
-    if (!cutune_divide(variant.aligned, arguments, 16) ||
-        !cutune_divide(variant.divided, arguments, variant.ids[0]))
-        return false;
+#ifndef CUTUNE_NO_VECTORS
+    for (unsigned long long left = variant.aligned; left != 0; left &= left - 1)
+        if ((arguments[__builtin_ctzll(left)] & 15) != 0) return false;
+    for (unsigned long long left = variant.divided; left != 0; left &= left - 1)
+        if (arguments[__builtin_ctzll(left)] % variant.ids[0] != 0) return false;
+#endif
     for (unsigned long long left = variant.written; left != 0; left &= left - 1) {
         const int written = __builtin_ctzll(left);
         if (arguments[written] == 0) continue;

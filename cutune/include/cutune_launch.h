@@ -36,12 +36,14 @@ struct cutune_variant {
     unsigned ids[3];  // that each thread does, per dimension
     // Bit i: its memory is used, and written, through argument i.
     unsigned long long pointers, written;
-    // Bit i: argument i is a pointer that has to be a multiple of 16, or an integer that has to be
-    // one of the ids that each thread does in x.
-    unsigned long long aligned, divided;
     // May it run? Always cutune_supposes_rightly, which is not compiled where there are none.
     bool (*may_run)(const cutune_variant &variant, const long long *arguments,
                     cutune_memory *allocations);
+#ifndef CUTUNE_NO_VECTORS
+    // Bit i: argument i is a pointer that has to be a multiple of 16, or an integer that has to be
+    // one of the ids that each thread does in x.
+    unsigned long long aligned, divided;
+#endif
 #ifdef CUTUNE_TILES
     // Of a copy with another constant its one block, and the grid for a launch of the kernel. False
     // where the program asks for another grid than its own constant tells. nullptr: of others.

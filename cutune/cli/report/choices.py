@@ -492,6 +492,7 @@ def _outcome(
         reason=why.removeprefix(f"kernel '{launch.kernel}' "),
         code=code or None,
         remark="" if is_told else idle_text(launch.blocks, multiprocessors, remedy=UNROLLED),
+        is_helped=launch.helped is not None,
     )
 
 

@@ -54,7 +54,8 @@ class ChoiceRow:
 class LaunchRow:
     """The outcome of a launch; why, and the code of the rule or the message.
 
-    `remark`: that most of the GPU is idle, whatever the block is.
+    `remark`: that most of the GPU is idle, whatever the block is. `is_helped`: by a suggestion, as
+    documents in JSON tell.
     """
 
     file: str
@@ -64,6 +65,7 @@ class LaunchRow:
     reason: str
     code: str | None
     remark: str = ""
+    is_helped: bool = False
 
     @property
     def cells(self) -> list[str]:

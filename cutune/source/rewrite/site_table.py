@@ -115,7 +115,7 @@ def needed_headers(program: Program, sites: Sequence[LaunchSite]) -> tuple[str, 
             kernel.distinct_places or kernel.tiles or _guards(kernel) or _idle_threads(kernel)
             for kernel in kernels
         ),
-        "cutune_tile.h": has_tiles(program, sites),
+        "cutune_tile.h": _has_tiles(program, sites),
     }
     used = (header for header, is_needed in needed.items() if is_needed)
     return ("cutune_range.h", "cutune_allocation.h", *used)
@@ -218,8 +218,7 @@ class _Row:
         rows = (
             f"{{{c_string(one.name)}, {{{', '.join(f'{ids}u' for ids in one.coarsen)}}}, "
             f"{argument_bits(one.pointers)}, {argument_bits(one.written)}, "
-            f"{argument_bits(one.aligned)}, {argument_bits(one.divided)}, "
-            f"cutune_supposes_rightly{_tile_fields(one, tiles)}}}"
+            f"cutune_supposes_rightly{_last_fields(one, tiles)}}}"
             for one in variants
         )
         yield f"static const cutune_variant cutune_variants_{number}[] = {{{', '.join(rows)}}};"
@@ -353,15 +352,16 @@ class _Row:
         return f"    {{{', '.join(fields.values())}}},"
 
 
-def _tile_fields(variant: KernelVariant, tiles: Mapping[str, str]) -> str:
-    """The last fields of a variant, where a variant of the program is a tile."""
+def _last_fields(variant: KernelVariant, tiles: Mapping[str, str]) -> str:
+    """What has to be a multiple of what, and how a tile is launched; nothing where neither is."""
+    multiples = f", {argument_bits(variant.aligned)}, {argument_bits(variant.divided)}"
     if variant.tile is None:
-        return ""
+        return multiples if variant.aligned else ""
     block = ", ".join(f"{size}u" for size in variant.tile.block)
-    return f", {{{block}}}, {variant.tile.shared}u, {tiles[variant.name]}"
+    return f"{multiples}, {{{block}}}, {variant.tile.shared}u, {tiles[variant.name]}"
 
 
-def has_tiles(program: Program, sites: Iterable[LaunchSite]) -> bool:
+def _has_tiles(program: Program, sites: Iterable[LaunchSite]) -> bool:
     """Does a launch choose among copies with other constants?"""
     return any(v.tile for site in sites for v in variants_at(program, site))
 
