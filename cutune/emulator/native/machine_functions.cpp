@@ -154,8 +154,6 @@ template <class R> ALWAYS_INLINE typename R::Word touched(typename R::Word a, u3
     return by < 2 ? a : R::ordinary(in_order(TOUCHED, a, by & ~OUTCOME));
 }
 
-
-
 // R: a type of real numbers, W: its bits.
 #define HASHED_REAL_OPERATIONS(N, W, R) \
     OP2(hashed_add_##N, W, W, W, sum<R>(a, b)) \
