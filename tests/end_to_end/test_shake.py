@@ -94,7 +94,7 @@ def test_a_pure_kernel_is_the_same(pure: tuple[Path, CompletedProcess[str]]) -> 
     folder, done = pure
     assert (done.returncode, done.stdout) == (
         0,
-        "same: 3 seeds, 3 variants, 1 tunable launch, 2 runs\n",
+        "same: 3 seeds, 4 variants, 1 tunable launch, 2 runs\n",
     )
     assert list(folder.iterdir()) == [folder / "app.cu"]
 
