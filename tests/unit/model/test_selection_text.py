@@ -16,7 +16,7 @@ from cutune.model.fit.fitted_model import FittedModel
 from cutune.model.performance.constants import ASKING_US
 from cutune.model.selection.chooser import DEFAULT
 from cutune.model.selection.chooser import MODELS as JUDGES
-from cutune.model.selection.variants import worthwhile
+from cutune.model.selection.variants import VariantChooser, worthwhile
 from cutune.source.program import SiteKey
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block
@@ -209,6 +209,16 @@ def test_a_variant_whose_threads_do_several_ids_is_asked_about_fewer_threads() -
     assert "shared_.extent[0] = (shared_.extent[0] + 1) / 2;" in text
     assert "shared_.extent[1]" not in text
     assert "cutune_decide_add_x2(&shared_, nullptr), v_," in text
+
+
+def test_a_variant_of_whole_vectors_is_not_chosen_for_other_sizes() -> None:
+    alone, variant = varied("vec4", (4, 1, 1))
+    name, *others = variant.kernel.parameters
+    whole = replace(variant, kernel=replace(variant.kernel, divided=(name,)))
+    chooser = VariantChooser(replace(alone, variants=(whole,)), H200)
+    sizes = dict.fromkeys(others, 2048)
+    chosen = {n: chooser.choose({name: n, **sizes}).variant for n in (4096, 4100, 4097)}
+    assert chosen == {4096: "vec4", 4100: "vec4", 4097: ""}
 
 
 def test_devices_on_which_no_variant_is_worthwhile_decide_among_blocks_alone() -> None:
