@@ -50,9 +50,13 @@ def test_kernels_have_them_whose_accesses_the_compiler_joins(program: Program) -
     for name in ("pitched", "apart", "by_function"):
         assert any("no wider than those of the kernel" in said for said in reasons[name]), name
     assert any("as wide as they may be" in said for said in reasons["wide"])
-    assert all(
-        r.code is not Code.VARIANT_TEXT for k in program.kernels for _, r in k.variant_reasons
-    )
+    copies = {kernel.name: {v.name for v in kernel.variants} for kernel in program.kernels}
+    assert copies["thread_in_lambda"] == {"restrict", "restrict_x2", "restrict_x4"}
+    assert copies["block_in_lambda"] == {"restrict"}
+    told = {k.name for k in program.kernels for _, r in k.variant_reasons if "lambda" in r.message}
+    assert told == {"thread_in_lambda", "block_in_lambda"}
+    others = (one for one in program.kernels if one.name not in told)
+    assert all(r.code is not Code.VARIANT_TEXT for k in others for _, r in k.variant_reasons)
 
 
 @pytest.mark.parametrize("offset", [0, 16, 4, 1])

@@ -30,7 +30,7 @@ variant `restrict`, that is done as well.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -68,7 +68,7 @@ def coarsen(text: KernelText, proofs: Sequence[EntryProof]) -> Iterator[KernelVa
     axes = _axes(text.kernel, proofs)
     if any("envreg" in file.text for file in text.texts.files):
         raise not_repeated("the program reads environment registers")
-    body = body_of(text)
+    body = body_of(text, ["blockIdx"])
     moved = text.copy(moved_name(text.kernel), body.moved(axes))
     base = restriction_if_legal(text, proofs)
     for axis in axes:
@@ -164,8 +164,15 @@ class _Body:
         )
 
 
-def body_of(text: KernelText) -> _Body:
-    """Return the body of a kernel; raises Illegal where its parameters cannot be passed on."""
+def body_of(text: KernelText, given: Collection[str]) -> _Body:
+    """Return the body of a kernel; raises Illegal where its parameters cannot be passed on.
+
+    `given`: indices that become variables of it.
+    """
+    if text.lets_lambdas_tell(given):
+        raise not_repeated(
+            "a lambda names an index, which it would hold in a copy, and is not only called"
+        )
     names = [parameter.name for parameter in text.kernel.parameters]
     opener, closer = text.function.parameters
     tokens = text.syntax.tokens[opener + 1 : closer]

@@ -35,7 +35,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise, repeat
+from itertools import repeat
 
 from cutune.core.source import Edit, Span
 from cutune.proof.flow.together import parted
@@ -53,8 +53,6 @@ from cutune.ptx.types import LOADS, MEMORY, Function, Instruction, Module
 from cutune.source.host_formula import renamed
 from cutune.source.kernel_variant import KernelVariant, Tile
 from cutune.source.program import DIMENSIONS
-from cutune.source.syntax.directives import closing
-from cutune.source.unit.macros import macros_of
 from cutune.toolchain.device.thread_block import Block
 
 NAME = "repeat"
@@ -66,8 +64,8 @@ _IN_TURN, _BESIDE = ("blocks", "in turn"), ("beside", "side by side")
 _NAME = re.compile(r"[\w$]+")
 #: Names of variables that each block of a copy has, and registers of places.
 _OF_BLOCKS = re.compile(rf"\b\w+{INTERLEAVED}\d+\b")
-#: What a subscript stands behind.
-_VALUE = re.compile(r"(?!return$|case$|else$)\w+|[)\]]")
+#: Indices that become variables of bodies.
+_GIVEN = ("blockIdx", "gridDim")
 _PLACES = re.compile(r"%n?ctaid(?:\.\w+)?")
 #: What moves an address, or chooses one.
 _OF_ADDRESSES = frozenset({"mov", "cvta", "cvt", "add", "selp", "isspacep"})
@@ -78,7 +76,7 @@ def repeated(
     text: KernelText, tile: Tile, pointers: tuple[tuple[int, ...], tuple[int, ...]]
 ) -> Iterator[KernelVariant]:
     """Yield the copies of a kernel whose blocks do those of `tile`, the program's own launch."""
-    if _is_kept_in_lambda(text):
+    if any(text.lambdas_with(_GIVEN)):
         return
     axes = [axis for axis, extent in enumerate(tile.extents) if extent != "1"]
     # Of a plane rows are done one after another. What the program asks for may be odd.
@@ -203,22 +201,6 @@ def _with_functions(module: Module, entry: str) -> list[Function]:
     return [f for name, f in module.functions.items() if name == entry or not f.is_kernel]
 
 
-def _is_kept_in_lambda(text: KernelText) -> bool:
-    """Does a lambda name the place of the block? In a copy it would hold that, and be larger."""
-    words = [token.text for token in text.body]
-    places = macros_of(["blockIdx", "gridDim"], text.texts.files) | {"blockIdx", "gridDim"}
-    return any(
-        not places.isdisjoint(words[begin : closing(words, begin)])
-        for at, (before, word) in enumerate(pairwise(words), 1)
-        if word == "[" and _VALUE.fullmatch(before) is None
-        for begin in [_opener(words, closing(words, at))]
-    )
-
-
-def _opener(words: Sequence[str], at: int) -> int:
-    return words.index("{", at) if "{" in words[at:] else len(words) - 1
-
-
 def _names(instruction: Instruction) -> set[str]:
     return {name for one in instruction.operands for name in _NAME.findall(one)}
 
@@ -251,7 +233,7 @@ def _with(shape: Block, axis: int, size: int) -> Block:
 
 
 def _in_turn(text: KernelText, tile: Tile, axis: int, factor: int) -> Changes:
-    body, d = body_of(text), DIMENSIONS[axis]
+    body, d = body_of(text, _GIVEN), DIMENSIONS[axis]
     grid, value, registers = "", "", _read(_BLOCK, f"ctaid.{d}")
     if any(token.text == "gridDim" for token in text.body):
         blocks = f"{_GRID} * {factor}u"
@@ -279,7 +261,7 @@ def _each(tile: Tile, axis: int, factor: int, values: str) -> str:
 
 
 def _side_by_side(beside: Body, text: KernelText, tile: Tile, axis: int, factor: int) -> Changes:
-    body, several = body_of(text), beside.interleaved(factor)
+    body, several = body_of(text, _GIVEN), beside.interleaved(factor)
     places = [f"{_BLOCK} * {factor}u + {number}u" for number in range(factor)]
     each = "".join(
         f"const uint3 {AT}{number} = {_at(axis, place)}; " for number, place in enumerate(places)

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from cutune.core.codes import Code
 from cutune.core.source import Edit, Source, Span, apply_edits
 from cutune.source.launches.callees import selector_name
 from cutune.source.program import Impurity, Kernel
 from cutune.source.rewrite.c_text import one_line
-from cutune.source.syntax.directives import behind_template
+from cutune.source.syntax.directives import behind_template, closing
 from cutune.source.syntax.parse import SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.kernel_texts import KernelTexts, declared_early
@@ -32,6 +32,8 @@ _TELLING = ("__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "__FUNCSIG__", "_
 #: Words by which any function may tell its caller's name.
 _ASKING = re.compile(r"\b(?:__builtin_FUNCTION|__builtin_source_location|source_location)\b")
 _CONSTANT = frozenset({"const", "constexpr"})
+#: What a subscript stands behind.
+_VALUE = re.compile(r"(?!return$|case$|else$)\w+|[)\]]")
 #: Words among parameters of which a function type does not say all, or says something else.
 _NO_SELECTOR = frozenset({"...", "auto", "&", "&&"})
 
@@ -126,6 +128,40 @@ class KernelText:
         first, last = self.function.body
         return self.syntax.tokens[first : last + 1]
 
+    def lambdas_with(self, names: Collection[str]) -> Iterator[tuple[int, int]]:
+        """Yield where lambdas of the body begin and end that name one of these."""
+        words = [token.text for token in self.body]
+        held = macros_of(names, self.texts.files).union(names)
+        for at, (before, word) in enumerate(pairwise(words), 1):
+            is_attribute = "[" in (before, words[min(at + 1, len(words) - 1)])
+            if word == "[" and not is_attribute and _VALUE.fullmatch(before) is None:
+                begin = _opener(words, closing(words, at))
+                end = closing(words, begin)
+                if not held.isdisjoint(words[begin:end]):
+                    yield at, end
+
+    def lets_lambdas_tell(self, names: Collection[str]) -> bool:
+        """May it show that lambdas hold these, which a copy has as variables, and so are larger?
+
+        It does not where each is called at once, or has a name that is only called.
+        """
+        words, held = [token.text for token in self.body], {*names}
+        size = -1
+        while size != (size := len(held)):
+            for begin, end in self.lambdas_with(held):
+                if words[end + 1] == "(":
+                    continue
+                if words[begin - 3] != "auto" or words[begin - 1] != "=":
+                    return True
+                held.add(words[begin - 2])
+        called = held.difference(names)
+        is_only_called = all(
+            word not in called or behind == "(" or before == "auto"
+            for before, word, behind in zip(words, words[1:], words[2:], strict=False)
+        )
+        hidden = macros_of(called, self.texts.files) - called
+        return not (is_only_called and hidden.isdisjoint(words))
+
     def copy(self, name: str, changes: Changes) -> Edit:
         """Return the edit that inserts a copy; raises Illegal where it may mean something else."""
         self._check([name, *changes.taken])
@@ -199,6 +235,10 @@ class KernelText:
             raise not_repeated(f"its text uses {told[0]}")
         if self.texts.hold(_ASKING):
             raise not_repeated("a function may ask for the name of its caller")
+
+
+def _opener(words: Sequence[str], at: int) -> int:
+    return words.index("{", at) if "{" in words[at:] else len(words) - 1
 
 
 def declared(parameter: Sequence[Token]) -> Sequence[Token]:

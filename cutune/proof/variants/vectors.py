@@ -217,7 +217,7 @@ def guard_bound(kernel: Kernel, axis: int) -> GuardBound | None:
 def _several(
     text: KernelText, bounds: Sequence[GuardBound], ids: int, rows: Sequence[str]
 ) -> Changes:
-    body = body_of(text)
+    body = body_of(text, ["blockIdx", "threadIdx"])
     # The compiler then knows that rows begin at multiples.
     whole = {name: f"({name} & ~{ids - 1})" for name in rows}
     values = "".join(
@@ -243,7 +243,7 @@ def _several(
 
 
 def _moved(text: KernelText) -> Changes:
-    body = body_of(text)
+    body = body_of(text, ["blockIdx", "threadIdx"])
     place, thread = f"{BODY}_place", f"{BODY}_thread"
     registers = "".join(
         f'unsigned {name}; asm("mov.u32 %0, %{register};" : "=r"({name})); '

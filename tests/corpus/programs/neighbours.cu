@@ -54,6 +54,20 @@ __global__ void by_function(int n, const float *x, float *y) {
     if (place() < n) y[place()] = 3 * x[place()];
 }
 
+// In a copy in which these are variables, a lambda holds them, and is larger.
+__global__ void thread_in_lambda(int n, const float *x, float *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    auto lane = [&] { return threadIdx.x; };
+    if (i < n) y[i] = x[i] + (sizeof(lane) > 1 ? 1.0f : 2.0f);
+}
+
+#define PLACE (blockIdx.x * blockDim.x + threadIdx.x)
+__global__ void block_in_lambda(int n, const float *x, float *y) {
+    int i = PLACE;
+    auto place = [=] { return PLACE; };
+    if (i < n) y[place()] = x[i] + sizeof(place);
+}
+
 __global__ void wide(int n, const double2 *x, double2 *y) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = make_double2(x[i].y, x[i].x);
@@ -98,6 +112,10 @@ int main(int argc, char **argv) {
     apart<<<blocks, 96>>>(n, x, y);
     show(y, m);
     by_function<<<blocks, 96>>>(n, x + off, y + off);
+    show(y, m);
+    thread_in_lambda<<<blocks, 96>>>(n, x, y);
+    show(y, m);
+    block_in_lambda<<<blocks, 96>>>(n, x, y);
     show(y, m);
     wide<<<blocks, 96>>>(n, (double2 *)x, (double2 *)y);
     show(y, m);

@@ -13,6 +13,7 @@ from cutune.core.source import Source, apply_edits
 from cutune.proof.entry_proof import EntryDimension, EntryProof
 from cutune.proof.memory.pointers import PointerAccess, PointerOrigin, PointerUses
 from cutune.proof.variants import registry
+from cutune.proof.variants.text import KernelText
 from cutune.source.kernel_variant import KernelVariant
 from cutune.source.launches.callees import callee_named
 from cutune.source.program import (
@@ -336,3 +337,29 @@ def test_kernels_of_one_name_have_the_variants_that_all_have() -> None:
     lacking = varied(f"{first}namespace s {{ {known} {BODY} }}\n")
     assert lacking.variants == () and lacking.selector is None
     assert dict(lacking.variant_reasons)["restrict"].code is Code.VARIANT_USELESS
+
+
+@pytest.mark.parametrize(
+    ("body", "tells"),
+    [
+        ("auto f = [=](int a) { return a + blockIdx.x; }; A[f(0)] = f(1);", False),
+        ("A[i] = [&] { return blockIdx.x; }();", False),
+        ("[[maybe_unused]] int j = 0; { A[i] = blockIdx.x; }", False),
+        ("auto f = [=] { return i; }; A[i] = sizeof(f) + blockIdx.x;", False),
+        ("auto f = [=] { return blockIdx.x; }; A[i] = sizeof(f);", True),
+        ("auto f = [=] { return blockIdx.x; }; A[i] = sizeof f + f();", True),
+        (
+            "auto f = [=] { return blockIdx.x; }; auto g = [=] { return f(); }; A[i] = sizeof(g);",
+            True,
+        ),
+        ("auto f = [=] { return blockIdx.x; }; auto g = f; A[i] = g();", True),
+        ("A[i] = call([=] { return blockIdx.x; });", True),
+        ("auto f = [=] { return PLACE; }; A[i] = SIZE; f();", True),
+    ],
+)
+def test_lambdas_that_hold_an_index_may_tell_a_copy(body: str, tells: bool) -> None:
+    macros = "#define PLACE blockIdx.x\n#define SIZE sizeof(f)\n"
+    head = f"{macros}__global__ void k(float *A, int i) {{ {body} }}\n"
+    source = Source("test.cu", head)
+    text = KernelText(analyzed(source).kernels[0], KernelTexts((source,)))
+    assert text.lets_lambdas_tell(["blockIdx"]) == tells
