@@ -30,7 +30,7 @@ from cutune.emulator.assemble import assemble
 from cutune.emulator.lower.encoder import elements, paired_names
 from cutune.emulator.machine import LoadedModule
 from cutune.measure.trial_code import as_written, functions_reached
-from cutune.ptx.control_flow import control_flow
+from cutune.ptx.control_flow import ControlFlow, control_flow
 from cutune.ptx.named_numbers import REAL_NUMBER, REALS, tests_of_parameters, type_of
 from cutune.ptx.taint import blocks_between, names, results, sources, spaces
 from cutune.ptx.types import (
@@ -208,7 +208,7 @@ class _Changed:
 
     def _detour(self, branch: Instruction) -> list[Instruction]:
         """The instructions that a branch decides about."""
-        flow = control_flow(self._function, lambda name: False)
+        flow = self._flow
         ends = (n for n, block in enumerate(flow.blocks) if block.terminator.instruction is branch)
         start = next(ends, None)
         if start is None:
@@ -222,6 +222,10 @@ class _Changed:
         for one in inside:
             self._behind.setdefault(id(one), []).append(branch.guard)
         return inside
+
+    @cached_property
+    def _flow(self) -> ControlFlow:
+        return control_flow(self._function, lambda name: False)
 
     @cached_property
     def _sums(self) -> frozenset[str]:
@@ -440,7 +444,7 @@ class _Changed:
     def _of_reals(self, one: Instruction, kind: str) -> list[str] | None:
         result, *read = one.operands
         operation = "fma" if one.opcode == "mad" else one.opcode
-        if operation == "neg" or self._is_asked(result):
+        if operation == "neg" or result in self._asked:
             return None
         is_usual = kind in _SCALARS and {*one.modifiers} <= _USUAL | {kind}
         is_plain = is_usual and not any(map(_is_large, read))
@@ -458,10 +462,13 @@ class _Changed:
         """Or infinity, beside which any number is the largest, or the smallest?"""
         return all(o in self._data or o in _INFINITE for o in read)
 
-    def _is_asked(self, name: str) -> bool:
-        """Is it a real parameter that is compared with numbers, and no more?"""
-        readers = [one for one in self._instructions if name in sources(one)]
-        return bool(readers) and all(id(one) in self._tests for one in readers)
+    @cached_property
+    def _asked(self) -> set[str]:
+        """Real parameters that are compared with numbers, and no more."""
+        read, tested = set[str](), set[str]()
+        for one in self._instructions:
+            (tested if id(one) in self._tests else read).update(sources(one))
+        return tested - read
 
     def _of_integers(self, one: Instruction, kind: str) -> list[str] | None:
         if not {"cc", "sat"}.isdisjoint(one.modifiers):
