@@ -17,6 +17,7 @@ from math import nan
 
 from cutune.ptx.taint import loads_data, names, results, sources, spaces
 from cutune.ptx.types import LOADS, MEMORY, Function, Instruction
+from cutune.ptx.units import bytes_of
 
 REALS = frozenset({"f16", "f16x2", "bf16", "bf16x2", "f32", "f64"})
 REAL_NUMBER = re.compile(r"0[fFdD][0-9a-fA-F]+")
@@ -27,8 +28,6 @@ _NAMING = frozenset(
 )
 #: In place of a pointer: an access that no parameter tells of.
 ELSEWHERE = -1
-_SIZE = re.compile(r"(?:[subf]|bf)(\d+)(?:x2)?")
-_VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 _POINTER_BYTES = 8
 _WRITES = frozenset({"st", "atom", "red"})
 #: Bits of a register that may hold anything, and writers of registers that are followed.
@@ -183,8 +182,8 @@ class PointerParameters:
         found: dict[int, int] = {}
         for one in self._accesses(self.kernel):
             for place in self._places_of(one) or {ELSEWHERE}:
-                found[place] = max(found.get(place, 0), _width(one))
-        if within := [_width(one) for one in self._within]:
+                found[place] = max(found.get(place, 0), 8 * bytes_of(one))
+        if within := [8 * bytes_of(one) for one in self._within]:
             for place in self._handed or {ELSEWHERE}:
                 found[place] = max(found.get(place, 0), of_functions(within))
         return found
@@ -252,10 +251,3 @@ def asks_for_more(kernel: PointerParameters, copy: PointerParameters) -> bool:
     """
     allowed = kernel.widths(min)
     return any(bits > allowed.get(place, 0) for place, bits in copy.widths(max).items())
-
-
-def _width(access: Instruction) -> int:
-    """How many bits an access has at once."""
-    sizes = (int(m[1]) for word in access.modifiers if (m := _SIZE.fullmatch(word)))
-    lanes = (_VECTORS[word] for word in access.modifiers if word in _VECTORS)
-    return max(sizes, default=0) * next(lanes, 1)

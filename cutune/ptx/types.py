@@ -175,6 +175,11 @@ class Module:
     local: frozenset[str] = frozenset()
     is_whole: bool = False
 
+    def entry_and_functions(self, entry: str) -> list[Function]:
+        """An entry, and all functions of the module that are no kernels."""
+        each = self.functions.items()
+        return [one for name, one in each if name == entry or not one.is_kernel]
+
 
 @lru_cache(maxsize=1 << 16)
 def split_operands(text: str) -> tuple[str, ...]:

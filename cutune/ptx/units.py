@@ -237,7 +237,7 @@ def _is_constant(instruction: Instruction) -> bool:
 def bytes_of(instruction: Instruction) -> int:
     """The bytes that a load or store accesses at once, for one thread."""
     widths = [int(m[1:]) for m in instruction.modifiers if m in ("v2", "v4", "v8")]
-    return TYPE_BYTES[instruction.modifiers[-1]] * (widths[0] if widths else 1)
+    return TYPE_BYTES.get(instruction.modifiers[-1], 0) * (widths[0] if widths else 1)
 
 
 def global_widths(function: Function) -> list[int]:

@@ -11,11 +11,9 @@ import pytest
 
 from cutune.core.codes import Code
 from cutune.emulator.launch_log import read_launches
-from cutune.proof.analysis.analyzer import Analyzer
 from cutune.source.program import Program
-from cutune.toolchain.toolchain import Toolchain
-from tests.support.cutune_runs import QUICK_FLAGS, run
-from tests.support.told_variants import own_and_told
+from tests.support.cutune_runs import run
+from tests.support.told_variants import own_and_told, with_proven_variants
 
 pytestmark = pytest.mark.nvcc
 
@@ -26,9 +24,7 @@ VECTORS = {"mix": (16, 4), "clamp": (4,), "add": (4,), "scale": (4,), "threshold
 
 @pytest.fixture(scope="module")
 def program() -> Program:
-    """The program with the variants that are proven."""
-    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
-    return analyzer.with_checked_variants(analyzer.load(str(PROGRAM), require_nvcc=True))
+    return with_proven_variants(PROGRAM)
 
 
 @pytest.fixture(scope="module")

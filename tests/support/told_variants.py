@@ -7,13 +7,15 @@ from pathlib import Path
 
 from cutune.measure.tile_trials import copies_that_do_the_same
 from cutune.passes import ReplaceLaunches
+from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.analysis.tried_tiles import Try
 from cutune.proof.variants.repeat import NAME
 from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import Kernel, Program
 from cutune.source.rewrite.output import Target
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes
-from tests.support.cutune_runs import compiled
+from cutune.toolchain.toolchain import Toolchain
+from tests.support.cutune_runs import QUICK_FLAGS, compiled
 
 #: The variant that the environment names, in blocks half as wide, wherever it may run.
 _ROUTINE = """
@@ -28,6 +30,12 @@ static cutune_chosen cutune_select_named(const cutune_request *asked, cutune_sho
 }
 enum : unsigned long long { cutune_select_named_arguments = 0 };
 """
+
+
+def with_proven_variants(path: Path) -> Program:
+    """Return a program with the variants that are proven."""
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
+    return analyzer.with_checked_variants(analyzer.load(str(path), require_nvcc=True))
 
 
 def own_and_told(program: Program, folder: Path) -> tuple[Path, Path]:

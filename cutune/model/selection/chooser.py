@@ -284,8 +284,6 @@ class Chooser:
         if not far and not is_odd:
             return launch
         grid = grid_of(kernel.original, launch.extents, kernel.grid_kept)
-        if is_odd:
-            return Selection(kernel.original, grid, (), False, kernel.original, 1.0)
         far = kernel.as_asked(far.items())
         return Selection(kernel.original, grid, (), False, kernel.original, 1.0, far)
 

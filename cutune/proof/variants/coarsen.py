@@ -50,26 +50,30 @@ NAME = "coarsen"
 #: Ids of a thread. With 8 no kernel that was swept on an H200 was faster than with 4 by more than
 #: 3 %, where either is offered; those sweeps are not kept.
 FACTORS = (2, 4)
-#: Names of the copy, and registers that its block's place comes from.
-_MOVED = "moved"
-_PLACES = ("%envreg0", "%envreg1", "%envreg2")
+#: What the name of the copy for the proof ends with.
+MOVED = "moved"
+#: Registers that no program reads, by those in whose place such copies read them.
+UNREAD = {
+    "%ctaid.x": "%envreg0",
+    "%ctaid.y": "%envreg1",
+    "%ctaid.z": "%envreg2",
+    "%tid.x": "%envreg3",
+}
 BODY, EACH = "cutune_body", "cutune_each"
 #: As the compiler knows them to be; a launch makes sure that ids lie in no other blocks.
 _MOST = ("2147483647u", "65535u", "65535u")
 _OWN_PLACE = ("ctaid", "nctaid")
-_NOT_GUARDED = "no guard bounds a dimension in which a thread could do several ids"
-_READ_PLACE = re.compile(
-    r"//\s*begin inline asm\s*\n\s*mov\.u32\s+(%\w+),\s*%envreg([012]);\s*\n\s*//\s*end inline asm"
+_READ = re.compile(
+    r"//\s*begin inline asm\s*\n\s*mov\.u32\s+(%\w+),\s*(%envreg[0-3]);\s*\n\s*//\s*end inline asm"
 )
 
 
 def coarsen(text: KernelText, proofs: Sequence[EntryProof]) -> Iterator[KernelVariant]:
     """Yield the variants of a kernel; raises Illegal where it has none."""
     axes = _axes(text.kernel, proofs)
-    if any("envreg" in file.text for file in text.texts.files):
-        raise not_repeated("the program reads environment registers")
+    ask_unread(text)
     body = body_of(text, ["blockIdx"])
-    moved = text.copy(moved_name(text.kernel), body.moved(axes))
+    moved = text.copy(copy_for_proof(text.kernel, MOVED), body.moved(axes))
     base = restriction_if_legal(text, proofs)
     for axis in axes:
         for factor in FACTORS:
@@ -84,7 +88,8 @@ def _axes(kernel: Kernel, proofs: Sequence[EntryProof]) -> list[int]:
     ask_separate(kernel, proofs)
     axes = _several(kernel)
     if not axes:
-        raise Illegal(Code.VARIANT_USELESS, _NOT_GUARDED)
+        what = "no guard bounds a dimension in which a thread could do several ids"
+        raise Illegal(Code.VARIANT_USELESS, what)
     if not is_line(kernel) and any(_updates(kernel, proof) for proof in proofs):
         raise Illegal(Code.VARIANT_USELESS, "it may change arrays in place, row by row")
     ask_straight(proofs)
@@ -150,8 +155,7 @@ class _Body:
         registers, places = "", [f"blockIdx.{d}" for d in DIMENSIONS]
         for axis in axes:
             place = places[axis] = f"{BODY}_{DIMENSIONS[axis]}"
-            registers += f'unsigned {place}; asm("mov.u32 %0, %{_PLACES[axis]};" : "=r"({place})); '
-            registers += f"__builtin_assume({place} < {_MOST[axis]}); "
+            registers += read_unread(place, f"%ctaid.{DIMENSIONS[axis]}", _MOST[axis])
         return self._called(1, places, registers)
 
     def _called(self, count: int, places: Sequence[str], first: str = "") -> Changes:
@@ -186,22 +190,33 @@ def body_of(text: KernelText, given: Collection[str]) -> _Body:
     return _Body(f", {one_line(declared)}", f", {', '.join(names)}")
 
 
-def moved_name(kernel: Kernel) -> str:
-    """Return the name of the copy with moved blocks."""
-    return f"{kernel.name}__{_MOVED}"
+def ask_unread(text: KernelText) -> None:
+    """Raise Illegal where the program reads registers that copies for proofs need."""
+    if any("envreg" in file.text for file in text.texts.files):
+        raise not_repeated("the program reads environment registers")
 
 
-def with_places(ptx: str) -> str:
-    """Return PTX with moved blocks in which the block's place comes from its usual register."""
+def copy_for_proof(kernel: Kernel, suffix: str) -> str:
+    """Return the name of a copy whose indices come from registers that no program reads."""
+    return f"{kernel.name}__{suffix}"
 
-    def place(found: re.Match[str]) -> str:
-        return f"mov.u32 {found[1]}, %ctaid.{DIMENSIONS[int(found[2])]};"
 
-    return _READ_PLACE.sub(place, ptx)
+def read_unread(variable: str, register: str, most: str) -> str:
+    """Return C text: a variable below `most` from what is read in place of a register."""
+    return (
+        f'unsigned {variable}; asm("mov.u32 %0, %{UNREAD[register]};" : "=r"({variable})); '
+        f"__builtin_assume({variable} < {most}); "
+    )
+
+
+def with_indices(ptx: str) -> str:
+    """Return PTX of copies for proofs in which indices come from their usual registers."""
+    usual = {unread: register for register, unread in UNREAD.items()}
+    return _READ.sub(lambda found: f"mov.u32 {found[1]}, {usual[found[2]]};", ptx)
 
 
 def reads_own_place(module: Module, entry: str, kernel: Kernel) -> str | None:
-    """Return a register by which code, before `with_places`, reads its block's place; or None."""
+    """Return a register by which code, before `with_indices`, reads its block's place; or None."""
     names = {f"%{word}.{DIMENSIONS[axis]}" for axis in _several(kernel) for word in _OWN_PLACE}
     own = module.functions[entry]
     calls = any(item.opcode == "call" for item in own.instructions)

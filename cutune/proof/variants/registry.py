@@ -23,7 +23,7 @@ from cutune.proof.entry_proof import EntryProof
 from cutune.proof.memory.pointers import NotReached, reached
 from cutune.proof.same_code import code_of, rounds_alike
 from cutune.proof.variants import bounds, coarsen, repeat, restrict, tiles, vectors
-from cutune.proof.variants.coarsen import moved_name, reads_own_place, with_places
+from cutune.proof.variants.coarsen import copy_for_proof, reads_own_place, with_indices
 from cutune.proof.variants.restrict import pointers_of
 from cutune.proof.variants.text import Illegal, KernelText, left_out
 from cutune.ptx.named_numbers import PointerParameters
@@ -105,15 +105,17 @@ class AsWritten(_AsProven):
 class Moved(_AsProven):
     """Variants whose threads do several ids, proven by a copy that is given its block's index."""
 
+    suffix = coarsen.MOVED
+
     def copy(self, kernel: Kernel, variant: KernelVariant) -> KernelVariant:
         assert variant.moved is not None
-        return replace(variant, kernel=moved_name(kernel), edit=variant.moved)
+        return replace(variant, kernel=copy_for_proof(kernel, self.suffix), edit=variant.moved)
 
     def falling_with(self, _: Kernel, variant: KernelVariant) -> tuple[KernelVariant, ...]:
         return (variant,)
 
     def proofs(self, texts: Sequence[str], kernel: Kernel, copy: KernelVariant) -> Proofs:
-        usual = list(map(self.usual, texts))
+        usual = list(map(with_indices, texts))
         proven = prove_entries(usual, lambda entry: base_name(entry) == copy.kernel)
         # Without proofs the texts could not be read.
         modules = map(parsed, texts) if proven.proofs else ()
@@ -122,10 +124,6 @@ class Moved(_AsProven):
         )
         found = [self.other_read(*entry, kernel) for entry in entries]
         return proven, next(filter(None, reversed(found)), None)
-
-    def usual(self, text: str) -> str:
-        """PTX in which the copy reads its place as other kernels do."""
-        return with_places(text)
 
     def other_read(self, module: Module, entry: str, kernel: Kernel) -> str | None:
         """What the code of a copy reads beside what it is given."""
@@ -136,18 +134,13 @@ class Moved(_AsProven):
 class MovedIds(Moved):
     """Variants of neighbouring ids, proven by a copy that is given its thread as well."""
 
+    suffix = vectors.MOVED
+
     def difference(
         self, module: Module, base: str, entry: str, variant: KernelVariant
     ) -> str | None:
         joins = vectors.joins_accesses(module, base, entry)
         return super().difference(module, base, entry, variant) if joins else _NOT_JOINED
-
-    def copy(self, kernel: Kernel, variant: KernelVariant) -> KernelVariant:
-        assert variant.moved is not None
-        return replace(variant, kernel=vectors.moved_ids_name(kernel), edit=variant.moved)
-
-    def usual(self, text: str) -> str:
-        return vectors.with_ids(text)
 
     def other_read(self, module: Module, entry: str, _: Kernel) -> str | None:
         return vectors.reads_more_than_id(module, entry)
@@ -193,7 +186,7 @@ Step = SameCode | AsWritten | Moved | AsTried | InTurn
 
 def _written_besides(module: Module, entry: str, variant: KernelVariant) -> str | None:
     """Return whether code writes through pointers that its text says to lead to constants."""
-    functions = [f for name, f in module.functions.items() if name == entry or not f.is_kernel]
+    functions = module.entry_and_functions(entry)
     written = PointerParameters(module.functions[entry], functions).written
     is_told = written & {*variant.pointers} <= {*variant.written}
     return None if is_told else "it writes through a pointer to constants"

@@ -107,7 +107,7 @@ def reads_other_place(module: Module, entry: str, copy: KernelVariant) -> str | 
     pairs = zip(DIMENSIONS, tile.covered, tile.own_covered, strict=True)
     axis = next(d for d, covered, own in pairs if covered != own)
     operands = (
-        one for f in _with_functions(module, entry) for i in f.instructions for one in i.operands
+        one for f in module.entry_and_functions(entry) for i in f.instructions for one in i.operands
     )
     read = Counter(name for one in operands for name in _PLACES.findall(one))
     has_grid = _read(_GRID, f"nctaid.{axis}") in copy.edit.text
@@ -125,7 +125,7 @@ def shares_other_memory(module: Module, entry: str, copy: KernelVariant) -> str 
     """
     if not copy.name.startswith(_BESIDE[0]):
         return None
-    functions = _with_functions(module, entry)
+    functions = module.entry_and_functions(entry)
     variables = (*module.variables, *(one for f in functions for one in f.variables))
     shared = {one.name for one in variables if one.space == "shared"}
     used = {name for f in functions for each in f.instructions for name in _names(each)}
@@ -153,7 +153,7 @@ def tells_addresses(module: Module, entry: str) -> str | None:
     Elsewhere it has the same elements. So addresses may only be moved, chosen, followed, and
     compared with others of one array.
     """
-    for function in _with_functions(module, entry):
+    for function in module.entry_and_functions(entry):
         if any(map(_is_told, function.instructions, repeat(_arrays_of(module, function)))):
             return "it makes numbers of addresses of shared or local memory"
     return None
@@ -195,10 +195,6 @@ def _is_told(one: Instruction, arrays: Origins) -> bool:
     # Of 32 bits are addresses in shared memory.
     is_short = one.opcode == "cvt" and type_of(one, 0)[1:] not in ("32", "64")
     return one.opcode not in _OF_ADDRESSES or is_short
-
-
-def _with_functions(module: Module, entry: str) -> list[Function]:
-    return [f for name, f in module.functions.items() if name == entry or not f.is_kernel]
 
 
 def _names(instruction: Instruction) -> set[str]:

@@ -40,14 +40,18 @@ from cutune.proof.entry_proof import EntryProof
 from cutune.proof.variants.coarsen import (
     BODY,
     EACH,
+    UNREAD,
     ask_separate,
     ask_straight,
+    ask_unread,
     body_of,
+    copy_for_proof,
     guarded,
     is_line,
+    read_unread,
 )
 from cutune.proof.variants.restrict import pointers_of, restriction_if_legal, with_restriction
-from cutune.proof.variants.text import Changes, Illegal, KernelText, not_repeated
+from cutune.proof.variants.text import Changes, Illegal, KernelText
 from cutune.ptx.taint import results, sources
 from cutune.ptx.types import Instruction, Module
 from cutune.ptx.units import global_widths
@@ -60,8 +64,9 @@ NAME = "vectors"
 ALIGNED = 16
 #: Ids of a thread, by the bytes of what it accesses most narrowly. Of bytes 8 lie between 4 and 16.
 _IDS = {1: (16, 4), 2: (8, 4), 4: (4,), 8: (2,)}
-_MOVED = "moved_ids"
-_PLACE, _THREAD, _WIDTH = "%envreg0", "%envreg3", "%ntid.x"
+#: What the name of the copy for the proof ends with.
+MOVED = "moved_ids"
+_PLACE, _THREAD, _WIDTH = UNREAD["%ctaid.x"], UNREAD["%tid.x"], "%ntid.x"
 #: Registers that tell more than the id that a body is given.
 _OWN = ("%ctaid.x", "%nctaid.x", "%tid.x")
 _PRODUCT, _PRODUCT_64, _THREAD_64, _ID = "product", "product of 64 bits", "thread of 64 bits", "id"
@@ -94,9 +99,6 @@ _FIRST = "cutune_first"
 #: parameter: where parameters and bound are numbers of 31 bits, nothing overflows in any type.
 _PLAIN_BOUND = re.compile(r"[\w\s+*()]+|\w+ - \d{1,5}")
 _MOST_NAMES = 2
-_READ = re.compile(
-    r"//\s*begin inline asm\s*\n\s*mov\.u32\s+(%\w+),\s*(%envreg[03]);\s*\n\s*//\s*end inline asm"
-)
 
 
 def vectors(text: KernelText, proofs: Sequence[EntryProof]) -> Iterator[KernelVariant]:
@@ -106,8 +108,7 @@ def vectors(text: KernelText, proofs: Sequence[EntryProof]) -> Iterator[KernelVa
     if 0 not in guarded(kernel):
         raise Illegal(Code.VARIANT_USELESS, "no guard bounds ids that could be neighbours in x")
     ask_straight(proofs)
-    if any("envreg" in file.text for file in text.texts.files):
-        raise not_repeated("the program reads environment registers")
+    ask_unread(text)
     narrowest = min((proof.narrowest for proof in proofs), default=0)
     if narrowest not in _IDS:
         raise Illegal(Code.VARIANT_USELESS, "its accesses are as wide as they may be")
@@ -115,7 +116,7 @@ def vectors(text: KernelText, proofs: Sequence[EntryProof]) -> Iterator[KernelVa
     if not bounds or bounds[0].axis != 0:
         raise Illegal(Code.VARIANT_USELESS, "its guard bound is no number that a thread can test")
     base = restriction_if_legal(text, proofs)
-    moved = text.copy(moved_ids_name(kernel), _moved(text))
+    moved = text.copy(copy_for_proof(kernel, MOVED), _moved(text))
     # Rows begin at multiples of what they hold, if it is their width that bounds them.
     rows = () if is_line(kernel) else tuple(dict.fromkeys(names_in(bounds[0].text)))
     pointers, names = tuple(pointers_of(kernel)), [one.name for one in kernel.parameters]
@@ -131,19 +132,8 @@ def vectors(text: KernelText, proofs: Sequence[EntryProof]) -> Iterator[KernelVa
         )
 
 
-def moved_ids_name(kernel: Kernel) -> str:
-    """Return the name of the copy with moved ids."""
-    return f"{kernel.name}__{_MOVED}"
-
-
-def with_ids(ptx: str) -> str:
-    """Return PTX with moved ids in which place and thread come from their usual registers."""
-    usual = {_PLACE: "%ctaid.x", _THREAD: "%tid.x"}
-    return _READ.sub(lambda found: f"mov.u32 {found[1]}, {usual[found[2]]};", ptx)
-
-
 def reads_more_than_id(module: Module, entry: str) -> str | None:
-    """Return what code, before `with_ids`, makes of place, thread or width beside the id; or None.
+    """Return what code, before `with_indices`, makes of its indices beside the id; None if nothing.
 
     The id is `place * width + thread`, of 32 bits or of 64.
     """
@@ -246,9 +236,8 @@ def _moved(text: KernelText) -> Changes:
     body = body_of(text, ["blockIdx", "threadIdx"])
     place, thread = f"{BODY}_place", f"{BODY}_thread"
     registers = "".join(
-        f'unsigned {name}; asm("mov.u32 %0, %{register};" : "=r"({name})); '
-        f"__builtin_assume({name} < 2147483647u); "
-        for name, register in ((place, _PLACE), (thread, _THREAD))
+        read_unread(name, register, "2147483647u")
+        for name, register in ((place, "%ctaid.x"), (thread, "%tid.x"))
     )
     return Changes(
         opening=f" const auto {BODY} = "

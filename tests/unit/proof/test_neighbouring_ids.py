@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from cutune.core.source import Source
-from cutune.proof.variants.vectors import guard_bound, reads_more_than_id, with_ids
+from cutune.proof.variants.coarsen import with_indices
+from cutune.proof.variants.vectors import guard_bound, reads_more_than_id
 from cutune.ptx.parse import parse
 from tests.support.analyzed import analyzed
 
@@ -95,7 +96,7 @@ def test_functions_that_it_calls_read_none_of_it(register: str) -> None:
 
 
 def test_proofs_see_the_usual_registers() -> None:
-    text = with_ids(_entry(_ID))
+    text = with_indices(_entry(_ID))
     assert "mov.u32 %r1, %ctaid.x;" in text and "mov.u32 %r2, %tid.x;" in text
     assert "%envreg" not in text
 
