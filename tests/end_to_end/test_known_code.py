@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from cutune.measure.resources import resources_of
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.variants.registry import with_only
 from cutune.toolchain import built_code as host_build
-from cutune.toolchain import dry_run
+from cutune.toolchain import device_code, dry_run
 from cutune.toolchain.built_code import BuiltCode
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY, Nvcc
@@ -73,6 +73,15 @@ OTHER = """\
 #include "kernels.h"
 void other(int n, double *a, double *b) { add<<<n, 32>>>(n, a, b); }
 """
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_kept_code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What is known of a source depends on what was kept before: here nothing was."""
+    folder = tmp_path_factory.mktemp("kept")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(device_code, "cache_folder", lambda: folder)
+        yield
 
 
 @pytest.fixture
