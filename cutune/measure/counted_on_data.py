@@ -16,16 +16,19 @@ from cutune.core.diagnostics import Diagnostic, Warn
 from cutune.core.progress import Progress, Reporter
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.measure import candidate_trials
+from cutune.measure.candidate_trials import FEWEST_CANDIDATES
 from cutune.measure.emulated_runs import RECORDED_LAUNCHES, CountedRun, Experiment, Sweep
-from cutune.measure.program_runs import Cost, RecordedRun, larger_run, try_smaller, try_two
+from cutune.measure.program_runs import LIMIT, Cost, RecordedRun, larger_run, try_smaller, try_two
 from cutune.measure.replay.plan import count_block
 from cutune.measure.replay.replay import logged_measurement
 from cutune.measure.replay.replayed_kernel import Sizes, recorded_sizes, smaller_and_largest
 from cutune.measure.replay.subjects import Subject
-from cutune.model.measurement.measurement import Measurement, Purpose
+from cutune.model.measurement.measurement import MeasuredKernel, Measurement, Purpose
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import LARGEST, Block
 
+#: Seconds in which variants are counted in one run: fewer than a run takes that is given up.
+VARIANT_SECONDS = 20
 #: Warp instructions that all candidates of a kernel may take in one run: about 20 seconds. Of each
 #: site one launch is counted, and more if those of all kernels together take no longer.
 BUDGET = 1_500_000_000
@@ -58,9 +61,30 @@ class _Counting:
         self.counted.append(counted)
         self.made.append(counted.made(self.device))
 
+    def run_again(self, variants: Sequence[Subject]) -> None:
+        """Count variants in all runs in which their kernels were counted in full.
+
+        These are runs of their own: nothing is lost where one fails, or where time runs out.
+        """
+        for place, counted in enumerate(self.counted):
+            launched = {one.kernel.launched for one in counted.subjects}
+            own = tuple(one for one in variants if one.kernel.launched in launched)
+            if own and not (counted.run.is_cut or counted.sampled_threads):
+                self.progress("counting variants", place, len(self.counted))
+                sweep = replace(counted.sweep, seconds=VARIANT_SECONDS)
+                again = replace(counted, subjects=own, is_extra=True, sweep=sweep)
+                self.made[place] = {**self.made[place], **again.made(self.device)}
+
     def of(self, subject: Subject) -> list[Sequence[Experiment]]:
         entry = subject.kernel.entry
         return [experiments for of_run in self.made if (experiments := of_run.get(entry))]
+
+    def effort_of_each(self, subject: Subject) -> int:
+        """Warp instructions of one candidate in the run that takes longest, about; 1 at least."""
+        efforts = (
+            sum(one.effort // len(one.by_block) for one in of_run) for of_run in self.of(subject)
+        )
+        return max(1, *efforts)
 
     def runs_with(self, subject: Subject) -> list[CountedRun]:
         return [one for one in self.counted if any(subject is its for its in one.subjects)]
@@ -77,12 +101,13 @@ def counted_on_data(
     Of each run the launch with most work is used; candidates are compared at the largest of these.
     Candidates that cannot be launched there are left out, and kernels that would take too long.
     """
+    kernels = [subject for subject in launched if not subject.kernel.variant]
     counting = _Counting(recorded, device, reporter.progress)
     is_cut = any(made.run.is_cut for made in recorded)
-    subjects = list(launched)
+    subjects = [*kernels]
     if not is_cut:  # else it is not known what there is time for: parts of launches are counted
         fewer = candidate_trials.with_fewer_candidates
-        subjects = [fewer(subject, recorded, BUDGET) for subject in launched]
+        subjects = [fewer(subject, recorded, BUDGET) for subject in kernels]
     for planned in _planned(recorded, subjects):
         counting.run(planned)
     if (larger := _larger(counting)) is not None:
@@ -90,15 +115,40 @@ def counted_on_data(
     left = []
     for place, subject in enumerate(subjects):
         if not counting.of(subject) and (is_cut or not counting.runs_with(subject)):
-            subjects[place] = candidate_trials.thinned(launched[place], SAMPLED_CANDIDATES)
+            subjects[place] = candidate_trials.thinned(kernels[place], SAMPLED_CANDIDATES)
             left.append(subjects[place])
     for sampled in _sampled(recorded, left):
         counting.run(sampled)
     if counting.counted:
         reporter.progress("counting with data", len(recorded) + 1, len(recorded) + 1)
-    for before, subject in zip(launched, subjects, strict=True):
+    done = []
+    for before, subject in zip(kernels, subjects, strict=True):
         if (measured := _judged(counting, before, subject, reporter.warn)) is not None:
+            done.append(subject)
             yield measured
+    yield from _variants(counting, done, [one for one in launched if one.kernel.variant])
+
+
+def _variants(
+    counting: _Counting, kernels: Sequence[Subject], variants: Sequence[Subject]
+) -> Iterator[tuple[Subject, list[Measurement]]]:
+    """Count the variants of measured kernels; gives those that were counted in as many runs.
+
+    Each has its kernel's candidates, or fewer where these take long: all variants together are
+    counted about as long as a run takes that nobody asked for.
+    """
+    of_kernels = {one.kernel.launched: one for one in kernels}
+    pairs = [(v, of_kernels[v.kernel.launched]) for v in variants if v.kernel.launched in of_kernels]
+    share = LIMIT.work // max(1, len(pairs))
+    fewer = [
+        candidate_trials.thinned(one, max(FEWEST_CANDIDATES, share // counting.effort_of_each(own)))
+        for one, own in pairs
+    ]
+    counting.run_again(fewer)
+    for variant, (_, own) in zip(fewer, pairs, strict=True):
+        of_runs = counting.of(variant)
+        if len(of_runs) == len(counting.of(own)):
+            yield _measured(variant, _telling(variant, of_runs))
 
 
 def _judged(
@@ -228,14 +278,29 @@ def _measured(subject: Subject, largest: Sequence[Experiment]) -> tuple[Subject,
     missing = {*subject.kernel.candidates()} - (smaller.by_block.keys() & most.by_block.keys())
     subject = subject.without(missing)
     kernel = subject.kernel
-    counted = count_block(kernel) if kernel.keeps_grid else kernel.original
     # Launches of other sizes tell what the work depends on where the runs vary several sizes.
     by_sizes = {recorded_sizes(subject, one.asked): one for one in (*largest, smaller, most)}
-    with_own = (one for one in by_sizes.values() if counted in one.by_block)
-    measured = [_measurement(subject, Purpose.COUNTS, one, counted) for one in with_own]
+    pairs = ((one, _counted_block(kernel, one)) for one in by_sizes.values())
+    measured = [
+        _measurement(subject, Purpose.COUNTS, one, block)
+        for one, block in pairs
+        if block in one.by_block
+    ]
     for purpose, experiment in ((Purpose.SMALLER, smaller), (Purpose.FEATURES, most)):
         measured += [_measurement(subject, purpose, experiment, b) for b in experiment.by_block]
     return subject, list({measurement.key: measurement for measurement in measured}.values())
+
+
+def _counted_block(kernel: MeasuredKernel, launch: Experiment) -> Block:
+    """The block with which totals are counted.
+
+    Where a thread does several ids, one without work tries all of them: few threads may be so.
+    """
+    if kernel.keeps_grid:
+        return count_block(kernel)
+    if kernel.coarsen == (1, 1, 1):
+        return kernel.original
+    return min(launch.by_block, key=lambda block: launch.by_block[block].thread_instructions)
 
 
 def _problem(

@@ -196,7 +196,10 @@ EXTRA_SECONDS = 30
 
 @dataclass(frozen=True)
 class Experiment:
-    """One launch of the program, made with every candidate. `is_cut`: some came too late."""
+    """One launch of the program, made with every candidate. `is_cut`: some came too late.
+
+    `by_block`: launches of a kernel, or of its variant, which the program itself does not launch.
+    """
 
     asked: LaunchRecord
     by_block: Mapping[Block, LaunchRecord]
@@ -250,9 +253,9 @@ class CountedRun:
             logged = [_whole(record) for record in read_launches(log)]
         made: dict[str, list[Experiment]] = {}
         for subject in self.subjects:
-            own = subject.launches_in(logged)
+            own, entry = subject.launches_in(logged), subject.kernel.entry
             of_sites = ([r for r in own if r.site == number] for number in subject.site_numbers)
-            made[subject.kernel.entry] = [e for records in of_sites for e in _experiments(records)]
+            made[entry] = [one for records in of_sites for one in _experiments(records, entry)]
         return made
 
     def _environment(self, device: DeviceProfile, log: Path) -> dict[str, str]:
@@ -271,26 +274,39 @@ class CountedRun:
         }
 
 
-def _experiments(records: Iterable[LaunchRecord]) -> list[Experiment]:
+def _experiments(records: Iterable[LaunchRecord], entry: str) -> list[Experiment]:
     """Group the launches of one site: one as asked for, its candidates, the first one again.
 
-    If time runs out during the first group, what was counted of it is used.
+    `entry`: whose candidates are told. If time runs out during the first group, what was counted
+    of it is used.
     """
     found: list[Experiment] = []
     asked: LaunchRecord | None = None
     by_block: dict[Block, LaunchRecord] = {}
     for record in records:
         if asked is None:
-            asked, by_block = record, {record.block: record}
-        elif (record.block, record.grid) != (asked.block, asked.grid):
-            by_block[record.block] = record
+            asked, by_block = record, {}
+        elif _configuration(record) != _configuration(asked):
+            if record.kernel == entry:
+                by_block[record.block] = record
         else:
-            if len(by_block) > 1:
-                found.append(Experiment(asked, by_block))
+            if by_block:
+                found.append(_experiment(asked, by_block, entry))
             asked = None
-    if asked is not None and len(by_block) > 1 and not found:
-        found.append(Experiment(asked, by_block, is_cut=True))
+    if asked is not None and by_block and not found:
+        found.append(replace(_experiment(asked, by_block, entry), is_cut=True))
     return found
+
+
+def _configuration(record: LaunchRecord) -> tuple[str, Block, Block]:
+    return record.kernel, record.block, record.grid
+
+
+def _experiment(
+    asked: LaunchRecord, by_block: Mapping[Block, LaunchRecord], entry: str
+) -> Experiment:
+    own = {asked.block: asked} if asked.kernel == entry else {}
+    return Experiment(asked, {**own, **by_block})
 
 
 def _whole(record: LaunchRecord) -> LaunchRecord:

@@ -118,8 +118,11 @@ class _Measuring:
 
     def replay(self, launched: Sequence[Subject]) -> tuple[list[Collected], list[Subject]]:
         """Replay the kernels that can be; returns these, and those that must be counted on data."""
-        done, left = [], []
+        done, left = [], list[Subject]()
         for subject in launched:
+            is_left = any(one.kernel.launched == subject.kernel.launched for one in left)
+            if is_left and not subject.kernel.is_tile:  # a variant is counted as its kernel
+                subject = replace(subject, kernel=replace(subject.kernel, on_data=True))
             replayed = subject if subject.kernel.on_data else self._replayed(subject)
             if isinstance(replayed, Collected):
                 done.append(replace(replayed, measurements=[*self.known, *replayed.measurements]))

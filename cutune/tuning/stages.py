@@ -138,10 +138,10 @@ def _fitted(
     for index, (kernel, own) in enumerate(by_entry(kernels, measured)):
         reporter.progress("fitting", index, len(kernels))
         model = fit_model(kernel, own, method)
-        if isinstance(model, Diagnostic):
-            reporter.warn(model)
-        else:
+        if not isinstance(model, Diagnostic):
             models.append(model)
+        elif not kernel.variant:  # the kernel itself does without
+            reporter.warn(model)
     reporter.progress("fitting", 1, 1)
     return with_variants(models)
 

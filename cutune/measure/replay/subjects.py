@@ -132,13 +132,18 @@ def _on_data(kernel: Kernel, code: KernelCode, has_data: bool) -> Diagnostic:
 def _variants(
     program: Program, site: LaunchSite, record: LaunchRecord, module: AssembledModule
 ) -> Iterator[tuple[KernelVariant, LaunchRecord]]:
-    """The variants whose work does not depend on data, each as if it had been launched."""
+    """The variants that are counted as their kernel is, each as if it had been launched.
+
+    Without data or on data: times that follow from other counts are no choice. What trials have
+    shown of a variant's launch holds without data alone.
+    """
+    is_oblivious = module.kernels[record.kernel].oblivious
     for variant in variants_at(program, site):
-        if variant.bounds is not None:
+        if variant.bounds is not None or not (is_oblivious or variant.tile is None):
             continue
         entry = renamed_entry(record.kernel, variant.kernel)
-        code = module.kernels.get(entry)
-        if code is not None and code.oblivious and module.kernels[record.kernel].oblivious:
+        its = module.kernels.get(entry)
+        if its is not None and its.oblivious == is_oblivious and its.obliviousness.countable:
             yield variant, replace(record, kernel=entry)
 
 
