@@ -71,9 +71,18 @@ class _Counting:
             own = tuple(one for one in variants if one.kernel.launched in launched)
             if own and not (counted.run.is_cut or counted.sampled_threads):
                 self.progress("counting variants", place, len(self.counted))
-                sweep = replace(counted.sweep, seconds=VARIANT_SECONDS)
-                again = replace(counted, subjects=own, is_extra=True, sweep=sweep)
+                again = replace(
+                    counted, subjects=own, is_extra=True, sweep=self._sweep(counted, own)
+                )
                 self.made[place] = {**self.made[place], **again.made(self.device)}
+
+    def _sweep(self, counted: CountedRun, variants: Sequence[Subject]) -> Sweep:
+        """The limits of a run in which variants of some of its kernels are counted."""
+        launches = 0
+        if counted.sweep.experiments:
+            made = self.recorded[counted.number]
+            launches = candidate_trials.experiments(variants, made, counted.launches)
+        return replace(counted.sweep, experiments=launches, seconds=VARIANT_SECONDS)
 
     def of(self, subject: Subject) -> list[Sequence[Experiment]]:
         entry = subject.kernel.entry
@@ -100,6 +109,7 @@ def counted_on_data(
 
     Of each run the launch with most work is used; candidates are compared at the largest of these.
     Candidates that cannot be launched there are left out, and kernels that would take too long.
+    Behind all kernels their variants are counted in the same runs.
     """
     kernels = [subject for subject in launched if not subject.kernel.variant]
     counting = _Counting(recorded, device, reporter.progress)
@@ -138,7 +148,9 @@ def _variants(
     counted about as long as a run takes that nobody asked for.
     """
     of_kernels = {one.kernel.launched: one for one in kernels}
-    pairs = [(v, of_kernels[v.kernel.launched]) for v in variants if v.kernel.launched in of_kernels]
+    pairs = [
+        (v, of_kernels[v.kernel.launched]) for v in variants if v.kernel.launched in of_kernels
+    ]
     share = LIMIT.work // max(1, len(pairs))
     fewer = [
         candidate_trials.thinned(one, max(FEWEST_CANDIDATES, share // counting.effort_of_each(own)))
@@ -148,7 +160,9 @@ def _variants(
     for variant, (_, own) in zip(fewer, pairs, strict=True):
         of_runs = counting.of(variant)
         if len(of_runs) == len(counting.of(own)):
-            yield _measured(variant, _telling(variant, of_runs))
+            measured = _measured(variant, _telling(variant, of_runs))
+            if measured[0].kernel.remaining():  # else there was no time for it
+                yield measured
 
 
 def _judged(

@@ -119,10 +119,8 @@ class _Measuring:
     def replay(self, launched: Sequence[Subject]) -> tuple[list[Collected], list[Subject]]:
         """Replay the kernels that can be; returns these, and those that must be counted on data."""
         done, left = [], list[Subject]()
-        for subject in launched:
-            is_left = any(one.kernel.launched == subject.kernel.launched for one in left)
-            if is_left and not subject.kernel.is_tile:  # a variant is counted as its kernel
-                subject = replace(subject, kernel=replace(subject.kernel, on_data=True))
+        for one in launched:
+            subject = _as_counted(one, left)
             replayed = subject if subject.kernel.on_data else self._replayed(subject)
             if isinstance(replayed, Collected):
                 done.append(replace(replayed, measurements=[*self.known, *replayed.measurements]))
@@ -286,6 +284,14 @@ class _Measuring:
 
     def _warn(self, code: Code, subject: Subject, **about: Any) -> None:
         self.reporter.warn(Diagnostic.at(code, kernel=subject.kernel.name, **about))
+
+
+def _as_counted(subject: Subject, on_data: Sequence[Subject]) -> Subject:
+    """A variant is counted on data where its kernel is; what trials have shown of it is not."""
+    kernel = subject.kernel
+    if kernel.is_tile or all(one.kernel.launched != kernel.launched for one in on_data):
+        return subject
+    return replace(subject, kernel=replace(kernel, on_data=True))
 
 
 def _is_told(kernel: MeasuredKernel, tried: Sequence[MeasuredKernel], trials: Trials) -> bool:

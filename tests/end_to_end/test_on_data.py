@@ -15,6 +15,7 @@ from cutune.measure import counted_on_data as executed_kernel
 from cutune.measure.measure_kernels import read_measurements
 from cutune.measure.program_runs import MOST_DOUBLINGS
 from cutune.measure.replay import replay
+from cutune.model.fit.fitted_model import read_models
 from tests.support.cutune_runs import QUICK, compiled, cutune, run, select, tune
 
 pytestmark = pytest.mark.nvcc
@@ -282,3 +283,97 @@ def test_parts_of_a_launch_stand_for_it(tmp_path: Path) -> None:
         totals.append([largest.working_threads, *largest.lanes, *(s.lanes for s in largest.sites)])
     for whole, part in zip(*totals, strict=True):
         assert part == pytest.approx(whole, rel=0.1)
+
+
+KINDS = r"""
+#include <cstdio>
+#include <cstdlib>
+#define INDEX const int i = threadIdx.x + blockIdx.x * blockDim.x; if (i >= n) return;
+__global__ void table(int n, unsigned char *image, const unsigned char *values) {
+    INDEX
+    image[i] = values[image[i]];
+}
+__global__ void take(int n, const float *from, const int *places, float *to) {
+    INDEX
+    to[i] = from[places[i]];
+}
+__global__ void above(int n, const unsigned char *image, float *to) {
+    INDEX
+    if (image[i] > 100) to[i] = image[i];
+}
+__global__ void ranks(int n, const unsigned char *image, int *counts, int *rank) {
+    INDEX
+    rank[i] = atomicAdd(&counts[image[i]], 1);
+}
+int main(int count, char **words) {
+    const int n = atoi(words[1]);
+    unsigned char *bytes = new unsigned char[n + 256], *image;
+    int *whole = new int[n], *places, *counts, *rank, sum = 0;
+    float *real = new float[n], *from, *to;
+    for (int i = 0; i < n + 256; ++i) bytes[i] = i * 7 + i / 5;
+    for (int i = 0; i < n; ++i) whole[i] = (i * 31LL + i / 9) % n, real[i] = i % 9;
+    cudaMalloc(&image, n + 512);
+    unsigned char *values;
+    cudaMalloc(&values, 256);
+    cudaMalloc(&places, n * 4);
+    cudaMalloc(&counts, 1024);
+    cudaMalloc(&rank, n * 4);
+    cudaMalloc(&from, n * 4);
+    cudaMalloc(&to, n * 4);
+    cudaMemset(counts, 0, 1024);
+    cudaMemset(to, 0, n * 4);
+    cudaMemcpy(image, bytes, n, cudaMemcpyHostToDevice);
+    cudaMemcpy(values, bytes + n, 256, cudaMemcpyHostToDevice);
+    cudaMemcpy(places, whole, n * 4, cudaMemcpyHostToDevice);
+    cudaMemcpy(from, real, n * 4, cudaMemcpyHostToDevice);
+    const int blocks = (n + 255) / 256;
+    table<<<blocks, 256>>>(n, image, values);
+    take<<<blocks, 256>>>(n, from, places, to);
+    above<<<blocks, 256>>>(n, image, to);
+    ranks<<<blocks, 256>>>(n, image, counts, rank);
+    cudaMemcpy(real, to, n * 4, cudaMemcpyDeviceToHost);
+    cudaMemcpy(bytes, image, n, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < n; ++i) sum = sum * 31 + int(real[i]) + bytes[i];
+    printf("%d\n", sum);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Kernels that go by data in several ways, tuned with their variants."""
+    source = tmp_path_factory.mktemp("kinds") / "kinds.cu"
+    source.write_text(KINDS)
+    tuned, words = source.with_name("tuned.cu"), ("--run", "./{program} {n}")
+    quick = (*QUICK[:2], "--vary", "n=3000,12000")
+    done = cutune("tune", source, *words, *quick, "-o", tuned, cwd=source.parent)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("[CT418]") == 3, done.stderr  # one for each kernel, none for a variant
+    return source
+
+
+def test_kernels_that_go_by_data_have_models_of_their_variants(kinds: Path) -> None:
+    models = {m.kernel.name: m for m in read_models(Workspace(kinds.parent / ".cutune").models)}
+    of = {name: {v.kernel.variant for v in model.variants} for name, model in models.items()}
+    several = {"restrict", "restrict_x2", "restrict_x4"}
+    vectors = {*several, "restrict_vec4"}
+    # `ranks` stays as it is: who comes first is a result.
+    assert of == {"table": {*vectors, "restrict_vec16"}, "take": vectors, "above": several}
+    for name in of:
+        assert models[name].kernel.on_data
+        assert all(one.kernel.on_data for one in models[name].variants)
+        # Each thread does as many ids as the variant says.
+        sizes = {"n": 1 << 20}
+        threads = {v.kernel.variant: v.working(sizes) for v in models[name].variants}
+        assert float(threads["restrict_x4"]) == pytest.approx(2**18, rel=0.01)
+
+
+def test_a_variant_is_chosen_where_it_gains_much(kinds: Path, tmp_path: Path) -> None:
+    answer = select("table", kinds.parent / ".cutune", "n=100000000")
+    assert answer["choice"]["variant"]["name"] == "restrict_vec16"
+    original = compiled(kinds, kinds, tmp_path / "original")
+    tuned = compiled(kinds.with_name("tuned.cu"), kinds, tmp_path / "tuned")
+    for size in ("5003", "3000000"):
+        usual, chosen = run(original, size), run(tuned, size, CUTUNE="verbose")
+        assert usual.stdout == chosen.stdout
+        assert ("restrict_vec" in chosen.stderr) == (size == "3000000"), chosen.stderr

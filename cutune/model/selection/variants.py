@@ -2,8 +2,8 @@
 
 Each variant has a model and a rule of its own, which choose its block. A variant is taken where its
 prediction, with what asking about its pointers costs, is at least 3 % below that of the kernel
-itself, or below it at all where both were timed: `cutune_prefer` of `cutune_choice.h` does the
-same.
+itself (more where its work depends on data), or below it at all where both were timed:
+`cutune_prefer` of `cutune_choice.h` does the same.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ from itertools import chain
 
 from cutune.core.diagnostics import CutuneError
 from cutune.model.fit.fitted_model import FittedModel
-from cutune.model.performance.constants import NEAR_BEST, VARIANT_SHARE
+from cutune.model.performance.constants import (
+    NEAR_BEST,
+    OWN_BAND_DATA_SMALLER,
+    VARIANT_SHARE,
+)
 from cutune.model.performance.definitions import launchable
 from cutune.model.selection.choose import PredictedBlock, Selection
 from cutune.model.selection.chooser import DEFAULT, Chooser
@@ -34,14 +38,23 @@ CORNERS = ((1, 2048), (33, 4096), (4096, 33), (1 << 20, 64))
 #: Larger ones, for kernels with little work per thread.
 LONG_SIZES = tuple(1000 * 4**exponent for exponent in range(8))
 
+#: Longer than any launch takes.
+NEVER_SURE_US = Fraction(10**12)
+
 Devices = Sequence[DeviceProfile]
 #: Sizes by name, and that of all others.
 Asked = tuple[Mapping[str, int], int | None]
 
 
 def share_of(model: FittedModel, device: DeviceProfile) -> Fraction:
-    """The share of the kernel's own prediction below which that of a variant has to lie."""
-    return VARIANT_SHARE if model.timed_on(device.name) is None else Fraction(1)
+    """The share of the kernel's own prediction below which that of a variant has to lie.
+
+    What is counted on data is less certain: there a variant has to promise what one promises
+    elsewhere, and what another block does.
+    """
+    if model.timed_on(device.name) is not None:
+        return Fraction(1)
+    return VARIANT_SHARE / OWN_BAND_DATA_SMALLER if model.kernel.on_data else VARIANT_SHARE
 
 
 @dataclass(frozen=True)
@@ -191,7 +204,7 @@ def worthwhile(model: FittedModel, device: DeviceProfile) -> tuple[Worthwhile, .
         if name in names
     }
     return tuple(
-        Worthwhile(fitting[name].restricted(blocks), _sure_from(name, rows))
+        Worthwhile(fitting[name].restricted(blocks), _sure_from(model, name, rows))
         for name, blocks in near_best.items()
         if blocks
     )
@@ -277,8 +290,13 @@ def _near_best(name: str, names: Sequence[str], rows: Iterable[_Row]) -> set[Blo
     return blocks
 
 
-def _sure_from(name: str, rows: Sequence[_Row]) -> Fraction:
-    """Predictions of the variant from which on it is faster in all samples."""
+def _sure_from(model: FittedModel, name: str, rows: Sequence[_Row]) -> Fraction:
+    """Predictions of the variant from which on it is faster in all samples.
+
+    What is counted on data is known of sizes that belong together as in the runs; samples do not.
+    """
+    if model.kernel.on_data:
+        return NEVER_SURE_US
     slower = [row.us[name] for row in rows if name in row.us and not row.is_faster(name)]
     # As much again: sizes between the samples may be slower for longer.
     return Fraction(2 * max(slower, default=0.0)).limit_denominator(1000)

@@ -160,12 +160,12 @@ def test_only_runs_that_were_asked_for_have_to_end_well(logs: Logs) -> None:
 
 
 def on_data(
-    runs: Sequence[Run], launches: Sequence[Sequence[LaunchRecord]], found: Subject = GATHER
+    runs: Sequence[Run], launches: Sequence[Sequence[LaunchRecord]], *subjects: Subject
 ) -> tuple[list[tuple[Subject, list[Measurement]]], list[Code]]:
     """What was measured, and what was said."""
     said: list[Diagnostic] = []
     recorded = list(map(RecordedRun, runs, launches))
-    measured = counted_on_data(recorded, [found], H200, Reporter(said.append))
+    measured = counted_on_data(recorded, subjects or [GATHER], H200, Reporter(said.append))
     return list(measured), [diagnostic.code for diagnostic in said]
 
 
@@ -391,3 +391,53 @@ def test_the_smallest_block_is_counted_where_the_grid_stays() -> None:
     kept = with_fewer_candidates(replace(GATHER, kernel=kernel), unrun(launches), BUDGET).kernel
     blocks = {block for block in kept.candidates() if block not in kept.rejected}
     assert len(blocks) == 6 and (64, 1, 1) in blocks and (32, 1, 1) not in blocks
+
+
+# ---- variants of these kernels
+
+PAIRS = replace(
+    GATHER,
+    kernel=replace(GATHER.kernel, entry="gather__x2", variant="x2", coarsen=(2, 1, 1)),
+)
+
+
+def with_pairs(n: int, most: int = len(BLOCKS)) -> list[LaunchRecord]:
+    """A launch with all candidates of the kernel, and so many of its variant."""
+    *made, again = sweep(n, work=n)
+    copies = (replace(counted(n // 2, b), kernel="gather__x2") for b in BLOCKS[:most])
+    # A larger block has more threads without work.
+    idle = [replace(one, thread_instructions=n + one.block[0]) for one in copies]
+    return [*made, *idle, again]
+
+
+def test_variants_are_counted_in_the_runs_of_their_kernel(logs: Logs) -> None:
+    sizes = (1000, 4000)
+    runs = [logs.run(n, with_pairs(n)) for n in sizes]
+    ((kernel, own), (variant, measured)), said = on_data(runs, at(*sizes), GATHER, PAIRS)
+    assert (kernel, variant, said) == (GATHER, PAIRS, [])
+    assert {m.entry for m in own} == {"gather"}
+    assert {m.entry for m in measured} == {"gather__x2"}
+    assert [m.block for m in measured if m.purpose == Purpose.FEATURES] == [*BLOCKS]
+    counts = [m for m in measured if m.purpose == Purpose.COUNTS]
+    # Sizes are those of the launch that the program asks for.
+    assert [dict(m.sizes)["n"] for m in counts] == [1000, 4000]
+    assert {m.block for m in counts} == {min(BLOCKS)}
+
+
+def test_a_variant_that_was_not_counted_in_all_of_them_is_left_out(logs: Logs) -> None:
+    sizes = (1000, 4000)
+    runs = [logs.run(1000, with_pairs(1000)), logs.run(4000, sweep(4000))]
+    ((kernel, _),), said = on_data(runs, at(*sizes), GATHER, PAIRS)
+    assert (kernel, said) == (GATHER, [])
+    # It may have been counted in few blocks before time was over.
+    runs = [logs.run(n, with_pairs(n, most)) for n, most in zip(sizes, (9, 4), strict=True)]
+    (_, (variant, _)), said = on_data(runs, at(*sizes), GATHER, PAIRS)
+    assert ({*variant.kernel.remaining()}, said) == ({*BLOCKS[:4]}, [])
+
+
+def test_a_run_with_variants_may_fail(logs: Logs) -> None:
+    run = logs.run(1000, with_pairs(1000))
+    fails = f'grep -q @ "$CUTUNE_CANDIDATES" && exit 3; {run.words[2]}'
+    run = replace(run, words=(*run.words[:2], fails, *run.words[3:]))
+    ((kernel, _),), said = on_data([run], at(1000), GATHER, PAIRS)
+    assert (kernel, said) == (GATHER, [Code.ONE_SIZE])
