@@ -36,7 +36,7 @@ from cutune.proof.flow.walk import Settled, Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
 from cutune.proof.memory.block_sums import BlockSums, Reduced
 from cutune.proof.memory.pointers import pointer_uses
-from cutune.proof.memory.roles import roles
+from cutune.proof.memory.roles import roles, row_products
 from cutune.proof.memory.thread_meetings import meetings
 from cutune.proof.values.built_ins import (
     OVER_WARPS,
@@ -533,6 +533,7 @@ class _EntryProver:
             pointers=tuple(sorted(meeting.pointers)),
             spreads=tuple(sorted(meeting.spreads, key=str)),
             roles=roles(self.graph, self.walk, self.recorder.accesses, bounds),
+            row_products=row_products(self.atoms, self.recorder.accesses),
         )
 
     def _keep_others(self, indexed: set[str]) -> None:
