@@ -173,11 +173,12 @@ def test_threads_are_the_size_of_a_kernel_that_has_no_other() -> None:
 
 
 def test_where_nothing_is_known_of_usual_sizes_those_of_the_runs_are_shown() -> None:
-    """Counted on its data by less than a warp, which tells nothing of more threads."""
-    kernel = replace(COPY.kernel, on_data=True, recorded=(((30,), (512, 1, 1)),))
-    model = replace(COPY, kernel=kernel, reached=(SizeRange(30, 30),), variants=())
+    """Counts at one size, which is none that a GPU is used for, and fitted numerically."""
+    kernel = replace(COPY.kernel, recorded=(((300,), (512, 1, 1)),))
+    model = replace(COPY, kernel=kernel, is_exact=False, reached=(SizeRange(300, 300),))
+    model = replace(model, variants=())
     shown = choice_table([model], H200)
-    assert [row.size for row in shown.rows] == ["n = 30"]
+    assert [row.size for row in shown.rows] == ["n = 300"]
     assert (shown.questions, shown.fixed) == ([], {})
     assert shown.rows[0].speed_up is not None and "at the sizes shown" in shown.kept[kernel.entry]
     # Who asks for others is told that nothing is known of them.
@@ -185,7 +186,7 @@ def test_where_nothing_is_known_of_usual_sizes_those_of_the_runs_are_shown() -> 
     assert [(row.size, row.speed_up) for row in asked.rows] == [("4096000", None)]
     assert "run it at larger ones" in asked.kept[kernel.entry]
     facts = kernel_facts(model, H200, ("k", "copy", "copy.cu"))
-    assert facts is not None and [one.label for one in facts.sizes] == ["n=30"]
+    assert facts is not None and [one.label for one in facts.sizes] == ["n=300"]
     assert facts.sizes[0].gain is not None
 
 
