@@ -41,8 +41,8 @@ class OwnElements:
     accesses: Sequence[MemoryAccess]
     last_block: LastBlock
 
-    def foreign_read(self) -> MemoryAccess | None:
-        """Return the first read of an element that another thread may have written."""
+    def are_exchanged(self) -> bool:
+        """Tell whether a thread may read an element that another one has written."""
         every = [one for one in self.accesses if one.space == "global"]
         written = [one for one in every if one.is_effect and one.address]
         for access in every:
@@ -50,8 +50,8 @@ class OwnElements:
                 continue
             others = [one for one in written if one.address != access.address]
             if access.address is None or any(self._is_foreign(one, access) for one in others):
-                return access
-        return None
+                return True
+        return False
 
     def _is_foreign(self, effect: MemoryAccess, load: MemoryAccess) -> bool:
         if _bases(effect).isdisjoint(_bases(load)):

@@ -383,10 +383,6 @@ class _Rewriter:
         flags = COMPATIBILITY_FLAGS if EMULATED in settings.modes or was else ()
         return _Rewriter(unit, workspace, settings, Toolchain(str(nvcc.path), flags))
 
-    @property
-    def instruments(self) -> bool:
-        return INSTRUMENT in self.settings.modes
-
     def kept_or_made(self, assumes: bool) -> ShadowSource | None:
         """`assumes`: may the device code be that of an earlier build, until nvcc has run?"""
         request = self._request()
