@@ -54,13 +54,7 @@ from cutune.proof.warps_along import (
     built_in_words,
     is_kept_by,
 )
-from cutune.proof.width_dependence import (
-    BY_REGISTER,
-    ROUNDS,
-    THREAD_X,
-    WIDTH,
-    WidthDependence,
-)
+from cutune.proof.width_dependence import BY_REGISTER, ROUNDS, THREAD_X, WIDTH, WidthDependence
 from cutune.ptx.types import Function, Variable
 from cutune.source.candidates import FlatUse
 

@@ -19,13 +19,7 @@ from cutune.proof.last_block import LastBlock
 from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.values.id_bounds import ordered
 from cutune.proof.values.operations import FUNCTIONS
-from cutune.proof.values.polynomial import (
-    BLOCK_SIZE,
-    PARAMETER,
-    THREAD,
-    Atom,
-    IntegerPolynomial,
-)
+from cutune.proof.values.polynomial import BLOCK_SIZE, PARAMETER, THREAD, Atom, IntegerPolynomial
 from cutune.proof.values.predicates import Relation
 from cutune.proof.width_dependence import EXTENSION, THREAD_X, WIDTH, WidthDependence, depending
 from cutune.ptx.taint import names, results, sources

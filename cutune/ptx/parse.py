@@ -326,10 +326,7 @@ class _Parser:
             elif kind == "directive":
                 self._declare(match["directive"], match.start(kind))
         function = replace(
-            header,
-            registers=self.registers,
-            variables=tuple(self.variables),
-            body=tuple(body),
+            header, registers=self.registers, variables=tuple(self.variables), body=tuple(body)
         )
         return function, position
 

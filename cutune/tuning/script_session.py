@@ -337,11 +337,7 @@ class Session:
         return Session(Path(), built={digest: UnitLibrary.at(os.path.abspath(path))})
 
     def unit_of(
-        self,
-        source: str,
-        options: Sequence[str],
-        nvcc: str,
-        headers: Sequence[str] | None = None,
+        self, source: str, options: Sequence[str], nvcc: str, headers: Sequence[str] | None = None
     ) -> CompiledUnit | None:
         """What a package compiles, if that matters."""
         if not (self.units or self.built or self.noted):

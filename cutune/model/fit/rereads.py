@@ -120,10 +120,7 @@ def _executed(kernel: MeasuredKernel, counts: CountFunctions, launch: Measuremen
 
 
 def reread_columns(
-    kernel: MeasuredKernel,
-    counts: CountFunctions,
-    launches: Sequence[Measurement],
-    classes: int,
+    kernel: MeasuredKernel, counts: CountFunctions, launches: Sequence[Measurement], classes: int
 ) -> Iterator[FeatureColumn]:
     """Of arrays with passes: what is loaded, what of it is repeated, and what lies between passes.
 

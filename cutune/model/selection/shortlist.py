@@ -60,9 +60,7 @@ class TimedModel:
 
 
 def with_times(
-    model: FittedModel,
-    device: DeviceProfile,
-    swept: Sequence[SweptLaunch],
+    model: FittedModel, device: DeviceProfile, swept: Sequence[SweptLaunch]
 ) -> TimedModel:
     """The model with what was measured at some of the launches of its runs."""
     predicted = _predicted(model, device)

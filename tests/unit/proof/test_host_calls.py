@@ -212,10 +212,7 @@ def test_sites_get_the_entries_of_their_line() -> None:
         ([told(4, "_Z1kPii"), told(4, "_Z1kPfi", declared=True)], Code.MISSING_KERNEL),
         ([told(4, "_Z1kPii", declared=True, weak=True)], Code.WEAK_KERNEL),
         (
-            [
-                told(4, "_Z1kPii", declared=True, weak=True),
-                told(4, "_Z1kPfi", declared=True),
-            ],
+            [told(4, "_Z1kPii", declared=True, weak=True), told(4, "_Z1kPfi", declared=True)],
             Code.MISSING_KERNEL,
         ),
         # Not as many as are written: any of them may be the one that is meant.
@@ -228,11 +225,7 @@ def test_sites_that_are_not_confirmed(launches: list[HostLaunch], code: Code) ->
 
 def test_a_launch_by_a_pointer_leaves_the_one_beside_it() -> None:
     pointer = told(5, indirect=True)
-    assert codes(told(4, "_Z1kPii"), SECOND_LINE[0], pointer) == [
-        None,
-        None,
-        Code.INDIRECT_LAUNCH,
-    ]
+    assert codes(told(4, "_Z1kPii"), SECOND_LINE[0], pointer) == [None, None, Code.INDIRECT_LAUNCH]
 
 
 def borrowing() -> Program:

@@ -15,7 +15,7 @@ KERNELS = ["scale", "scale", "k", "k", "main_kernel"]
 @pytest.mark.skipif(shutil.which("c++filt") is None, reason="no c++filt")
 def test_template_arguments_else_parameter_types() -> None:
     assert instance_names(KERNELS, MANGLED) == [
-        *("scale<float>", "scale<double, 4>", "k(int, float)", "k(int, double)", "main_kernel"),
+        *("scale<float>", "scale<double, 4>", "k(int, float)", "k(int, double)", "main_kernel")
     ]
     assert instance_names(["k"], ["_Z1kif"]) == ["k"]
     # Two sources with the same kernel: not for a name to tell apart.
