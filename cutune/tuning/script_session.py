@@ -322,7 +322,7 @@ class Session:
 
     @staticmethod
     def of(folder: Path) -> Session:
-        """That of the table in a folder."""
+        """Return a session that reads the table of a folder."""
         return Session(folder, _table(folder))
 
     @staticmethod

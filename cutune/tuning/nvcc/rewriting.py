@@ -116,7 +116,7 @@ class _RewrittenCommand:
 
     @property
     def making(self) -> Making | None:
-        """Of its only shadow: kept once that is compiled."""
+        """How its only shadow was made: kept once that is compiled."""
         return self.question.shadow.making if self.question is not None else None
 
     def was_given(self, place: ObjectPlace | None) -> bool:
