@@ -78,7 +78,6 @@ class FlatUse:
 
     Attributes:
         obstacle: in words, what ties it to the block of its launch; empty: nothing.
-        line: of the PTX where that is; 0: none.
         splits: first widths with which the code does something else than with narrower blocks.
         needs_powers: is the width halved?
         keeps_grid: must the number of blocks stay?
@@ -89,7 +88,6 @@ class FlatUse:
     """
 
     obstacle: str = "its code is not understood well enough"
-    line: int = 0
     splits: tuple[int, ...] = ()
     needs_powers: bool = False
     keeps_grid: bool = False

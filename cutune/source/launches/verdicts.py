@@ -121,12 +121,7 @@ class _File:
     """What the launches of one file are judged by; see `launch_sites`."""
 
     def __init__(
-        self,
-        syntax: Syntax,
-        unit: Unit,
-        kernels: ByName,
-        is_early: bool,
-        named: Mapping[int, str],
+        self, syntax: Syntax, unit: Unit, kernels: ByName, is_early: bool, named: Mapping[int, str]
     ) -> None:
         self.syntax, self.unit, self.kernels = syntax, unit, kernels
         self.is_early, self.named = is_early, named

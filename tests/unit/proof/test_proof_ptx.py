@@ -443,9 +443,7 @@ def test_how_many_threads_a_block_was_compiled_for(directive: str, most: int) ->
     assert prove(module, "kernel").max_threads == most
 
 
-def test_places_of_one_column_are_not_compared_one_by_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_places_of_one_column_are_not_compared_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand stores are a million pairs."""
     compared: list[object] = []
     own = _ThreadMeetings._two
