@@ -448,6 +448,8 @@ class LaunchSite:
     reason: str
     code: Code | None = None
     resolved: Configuration | None = None
+    #: As the calls of its function give it, which are not known to be all; None: they do not.
+    by_calls: Configuration | None = None
     #: Dynamic shared memory as C text over the block's x, y and z; None: independent of them.
     shared: str | None = None
     #: Mangled names of the kernels that the compiler calls here; empty: it was not asked.
@@ -467,6 +469,11 @@ class LaunchSite:
     by_copy: bool = False
     #: The line of the macro in whose argument it stands, where the compiler sees it.
     macro_line: int | None = None
+
+    @property
+    def usual(self) -> Configuration | None:
+        """Its configuration for what is asked as it runs, and rests on no guess: tiles, say."""
+        return self.by_calls or self.resolved
 
     @property
     def compiled_line(self) -> int:

@@ -143,16 +143,14 @@ def _join_computed(found: dict[str, TileConstant], names: Sequence[Name]) -> Non
 
 def _numbers_of(sites: Sequence[LaunchSite]) -> Iterator[TileConstant]:
     """The sizes of a block that is written in numbers, or by a variable of the host."""
-    blocks = {
-        whole_shape(site.resolved.block) if site.resolved is not None else None for site in sites
-    }
+    blocks = {whole_shape(site.usual.block) if site.usual is not None else None for site in sites}
     if len(blocks) == 1 and (block := blocks.pop()) is not None:
         for size in sorted({*block} - {1}):
             yield TileConstant(f"{NUMBER}{size}", f"{BLOCK_OF}{size}", size, is_number=True)
 
 
 def _names_in_configuration(site: LaunchSite) -> Iterator[Name]:
-    resolved = site.resolved
+    resolved = site.usual
     assert resolved is not None, "a launch that is open"
     shared = (resolved.shared,) if resolved.shared is not None else ()
     for formula in (*resolved.block, *resolved.grid, *shared):
@@ -234,8 +232,8 @@ def _arguments_in(text: str) -> list[str]:
 
 
 def _numbers_in_block(site: LaunchSite) -> Iterator[int]:
-    assert site.resolved is not None, "a launch that is open"
-    for part in (part for formula in site.resolved.block for part in parts(formula)):
+    assert site.usual is not None, "a launch that is open"
+    for part in (part for formula in site.usual.block for part in parts(formula)):
         if isinstance(part, Number) and part.value.denominator == 1:
             yield int(part.value)
 
