@@ -61,10 +61,8 @@ from cutune.ptx.units import global_widths
 from cutune.source.candidates import BlockUse
 from cutune.source.program import DIMENSIONS
 
-#: Blocks beyond which an entry is not walked.
-_MOST_BLOCKS = 3000
-#: Reductions of which each needs the one before.
-_MOST_REDUCTIONS = 12
+_MOST_BLOCKS = 3000  # beyond which an entry is not walked
+_MOST_REDUCTIONS = 12  # of which each needs the one before
 _FIXING = {
     "reqntid": "a block that is required",
     "explicitcluster": "a cluster",
