@@ -12,7 +12,7 @@ from itertools import chain
 from math import prod
 
 from cutune.core.codes import Code
-from cutune.proof.block_use import block_use, is_warp_level, narrows_blocks
+from cutune.proof.block_use import MOST_INSTRUCTIONS, block_use, is_warp_level, narrows_blocks
 from cutune.proof.blocks.shared_rows import RowJudge
 from cutune.proof.blocks.tables_and_sums import EachBlockJudge
 from cutune.proof.blocks.whole_grid import GridJudge
@@ -61,10 +61,8 @@ from cutune.ptx.units import global_widths
 from cutune.source.candidates import BlockUse
 from cutune.source.program import DIMENSIONS
 
-#: Blocks beyond which an entry is not walked.
-_MOST_BLOCKS = 3000
-#: Reductions of which each needs the one before.
-_MOST_REDUCTIONS = 12
+_MOST_BLOCKS = 3000  # beyond which an entry is not walked
+_MOST_REDUCTIONS = 12  # of which each needs the one before
 _FIXING = {
     "reqntid": "a block that is required",
     "explicitcluster": "a cluster",
@@ -126,6 +124,8 @@ def _by_readings(module: Module, function: Function) -> EntryProof:
     proof = judge(module, function)
     if proof.is_tunable:
         return _with_free_grid(module, function, _with_single_threads(module, function, proof))
+    if len(function.instructions) > MOST_INSTRUCTIONS:
+        return proof
     found = _by_other_readings(module, function, proof)
     return found if found.is_tunable else _in_wide_rows(module, function) or found
 

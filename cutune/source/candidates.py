@@ -127,6 +127,7 @@ class BlockUse:
         flat_y: the same of blocks of 32 x y threads. Its widths are the flat ones, 32 * y.
         flat_z: the same of blocks of z warps, each of x * y = 32 threads.
         adds_rounded: may it add up rounded numbers of several threads?
+        is_long: is its code so long that copies of it, and other readings, would take minutes?
     """
 
     widths: frozenset[str] = frozenset()
@@ -140,6 +141,7 @@ class BlockUse:
     flat_y: FlatUse = FlatUse()
     flat_z: FlatUse = FlatUse()
     adds_rounded: bool = True
+    is_long: bool = False
 
 
 def candidate_blocks(

@@ -177,6 +177,7 @@ class _Judged:
             reason=refusal.message if refusal else _proven(self.kernel),
             code=refusal.code if refusal else None,
             resolved=self.resolved,
+            by_calls=self.file.configurations.by_calls(syntax, launch) if refusal else None,
             shared=shared,
             called=brackets if callee else None,
             is_global=callee.is_global if callee else False,
