@@ -13,6 +13,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -98,13 +99,13 @@ class Options(argparse.Namespace):
         from cutune.measure import try_copies
         from cutune.proof.analysis.analyzer import Analyzer
 
-        has_variants = self.variants == "all"
+        has_variants, reporter = self.variants == "all", self.reporter
         return Analyzer(
             self.toolchain,
-            self.reporter,
+            reporter,
             has_variants,
             is_associative=self.associative_math,
-            try_copies=try_copies,
+            try_copies=partial(try_copies, progress=reporter.progress),
         )
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 PIPE_WIDTH = 500
 #: Of a remark below its row.
 INDENT = 8
+#: Of the last column of a table.
+NARROWEST = 8
 
 
 def standard_output() -> Console:
@@ -50,25 +53,29 @@ def table_within(
 
 
 def with_remarks(
-    heads: Sequence[str], rows: Sequence[Sequence[str | Text]]
+    heads: Sequence[str], rows: Sequence[Sequence[str | Text]], columns: int
 ) -> Iterator[Text | Padding]:
     """Rows as lines for a terminal: the last cell of each stands on lines of its own.
 
-    Columns of which every cell is empty are left out.
+    Columns of which every cell is empty are left out. The last of the others goes on below itself.
     """
     from rich.padding import Padding
     from rich.text import Text
 
     shown = [i for i in range(len(heads) - 1) if any(str(row[i]) for row in rows)]
     widths = [max(len(heads[i]), *(len(str(row[i])) for row in rows)) for i in shown]
+    indent = sum(widths[:-1]) + 2 * len(widths[:-1])
     for number, row in enumerate([heads, *rows]):
         line = Text(style="" if number else "dim")
-        for i, width in zip(shown, widths, strict=True):
-            cell = row[i]
+        last = row[shown[-1]]
+        room = max(columns - indent, NARROWEST)
+        first, *others = (wrap(last, room) or [""]) if isinstance(last, str) else [last]
+        for cell, width in zip([*(row[i] for i in shown[:-1]), first], widths, strict=True):
             line.append(cell) if isinstance(cell, str) else line.append_text(cell)
             line.append(" " * (width - len(str(cell)) + 2))
         line.rstrip()
         yield line
+        yield from (Text(f"{' ' * indent}{other}") for other in others)
         if number and str(row[-1]):
             yield Padding(row[-1], (0, 0, 0, INDENT))
 

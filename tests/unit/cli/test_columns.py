@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from rich.text import Text
 
 from cutune.cli.report.choices import print_choice
+from cutune.cli.report.console import with_remarks
 from cutune.cli.report.programs import print_programs
 from cutune.cli.report.tuned import LaunchRow, Shown, TuningOutcome
 from cutune.core.codes import Code
@@ -43,6 +45,17 @@ def test_launches(name: str) -> None:
     said = " ".join(" ".join(found).split())
     for launch in (one for one in program.launches if one.code is not None):
         assert launch.reason.removeprefix(f"kernel '{launch.kernel}' ") in said
+
+
+def test_the_last_column_goes_on_below_itself() -> None:
+    rows = [("1", "push", "p.count, box.cells, n", ""), ("2", "clear", "n", "why")]
+    found = with_remarks(("launch", "kernel", "sizes", "reason"), rows, 32)
+    assert [str(line) for line in found if isinstance(line, Text)] == [
+        "launch  kernel  sizes",
+        "1       push    p.count,",
+        "                box.cells, n",
+        "2       clear   n",
+    ]
 
 
 @pytest.mark.parametrize("code", Code)
