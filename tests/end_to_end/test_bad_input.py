@@ -33,6 +33,20 @@ def test_missing_file(verb: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["inspect", "{}"], ["run", "{}"], ["device", "{}"], ["fit", "--workspace", "{}"]),
+        *(["select", "k", "--workspace", "{}"], ["verify", "{}", "{}", "--run", "{{program}}"]),
+        *(["inspect", str(GEMM), "--space", "{}"], ["report", "--workspace", "{}"]),
+    ],
+    ids=" ".join,
+)
+def test_a_path_that_the_system_refuses(words: list[str], tmp_path: Path) -> None:
+    """As it does one in a folder of another user, whichever step of a verb asks what lies there."""
+    refused(cutune(*(word.format("x" * 300) for word in words), cwd=tmp_path), "CT001")
+
+
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     refused(cutune("inspect", tmp_path), "CT028")
     refused(cutune("tune", tmp_path), "CT001")
