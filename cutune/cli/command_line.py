@@ -13,7 +13,6 @@ would run: CMake's response files are read, not handed on.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shlex
@@ -28,6 +27,7 @@ from cutune.cli.parser import Parser
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, known_names, meant
 from cutune.core.reading import read_file
+from cutune.core.typed import parsed
 from cutune.tuning.nvcc.command import (
     DEPENDENCIES_TOO,
     DEVICE_ONLY,
@@ -299,9 +299,9 @@ def _sources_below(folder: Path) -> Iterator[Path]:
 def _compiled_by(database: Path) -> Iterator[Input]:
     """The CUDA sources of a compile_commands.json, as clang's documentation describes it."""
     try:
-        entries = json.loads(read_file(str(database)).encode())
+        entries = parsed(read_file(str(database)).encode())
         commands = [_command_of(entry, database.parent) for entry in entries]
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         reason = f"it is no list of compile commands ({type(error).__name__}: {error})"
         raise CutuneError.at(Code.UNREADABLE_FILE, path=database, reason=reason) from error
     for folder, file, words in commands:

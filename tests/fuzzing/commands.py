@@ -231,11 +231,11 @@ def _of_workspaces(files: Mapping[str, bytes]) -> Iterator[Command]:
         ):
             yield Command(words, files, name, "json")
     for verb in VERBS:
-        program, *words = shlex.split(verb.example)
+        program, *rest = shlex.split(verb.example)
         # Not what installs a compiler.
         if program == "cutune" and verb.name != "doctor":
             named = {"app.cu": "a.cu", "app.tuned.cu": "tuned.cu"}
-            yield Command(tuple(named.get(word, word) for word in words), files, "", "cuda")
+            yield Command(tuple(named.get(word, word) for word in rest), files, "", "cuda")
     for name in ("a.cu", "tuned.cu"):
         yield Command(("run", name, "100", *_QUICK), files, name, "cuda")
     yield Command(("tune", "a.cu", *_RUN, *_QUICK, "--variants=none"), files, "a.cu", "cuda")
