@@ -27,7 +27,6 @@ from cutune.cli.parser import Parser
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, known_names, meant
 from cutune.core.reading import read_file
-from cutune.core.typed import parsed
 from cutune.tuning.nvcc.command import (
     DEPENDENCIES_TOO,
     DEVICE_ONLY,
@@ -298,6 +297,9 @@ def _sources_below(folder: Path) -> Iterator[Path]:
 
 def _compiled_by(database: Path) -> Iterator[Input]:
     """The CUDA sources of a compile_commands.json, as clang's documentation describes it."""
+    # Who builds cutune reads its options without what this needs.
+    from cutune.core.typed import parsed
+
     try:
         entries = parsed(read_file(str(database)).encode())
         commands = [_command_of(entry, database.parent) for entry in entries]

@@ -47,14 +47,28 @@ def test_launches(name: str) -> None:
         assert launch.reason.removeprefix(f"kernel '{launch.kernel}' ") in said
 
 
-def test_the_last_column_goes_on_below_itself() -> None:
-    rows = [("1", "push", "p.count, box.cells, n", ""), ("2", "clear", "n", "why")]
-    found = with_remarks(("launch", "kernel", "sizes", "reason"), rows, 32)
-    assert [str(line) for line in found if isinstance(line, Text)] == [
-        "launch  kernel  sizes",
-        "1       push    p.count,",
-        "                box.cells, n",
-        "2       clear   n",
+def test_cells_without_room_go_on_below_themselves() -> None:
+    rows = [("1", "7", "push", "x < n, y < m", "n, m", ""), ("2", "a/b.h:12", "k", "z", "n", "why")]
+    heads = ("launch", "line", "kernel", "threads", "sizes", "reason")
+
+    def shown(columns: int) -> list[str]:
+        found = with_remarks(heads, rows, columns)
+        return [str(line) for line in found if isinstance(line, Text)]
+
+    assert shown(80)[1:] == [
+        "1       7         push    x < n, y < m  n, m",
+        "2       a/b.h:12  k       z             n",
+    ]
+    assert shown(40)[1:] == [
+        "1       7         push    x < n,   n, m",
+        "                          y < m",
+        "2       a/b.h:12  k       z        n",
+    ]
+    assert shown(36)[1:] == [
+        "1       7       push    x < n,   n, m",
+        "                        y < m",
+        "2       a/      k       z        n",
+        "        b.h:12",
     ]
 
 
