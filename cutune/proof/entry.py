@@ -95,10 +95,8 @@ def _judged(module: Module, name: str, assembly: Container[int]) -> EntryProof:
     variables = {v.name: v for v in (*module.variables, *function.variables)}
     proof = _by_readings(module, function)
     # What rows need a launch may not be able to ask.
-    is_kept = proof.refused is not None or any(
-        one.raw is not None or one.grid_kept for one in proof.dimensions
-    )
-    use = block_use(module, function) if is_kept else BlockUse()
+    kept = any(one.raw is not None or one.grid_kept for one in proof.dimensions)
+    use = block_use(module, function) if kept or proof.refused is not None else BlockUse()
     return replace(
         proof,
         refused=ordered_first(proof.refused, use),
@@ -525,15 +523,15 @@ class _EntryProver:
         meeting: Meetings,
         bounds: Sequence[IdBound] = (),
     ) -> EntryProof:
-        unknown = _unknown(self.function)
+        unknown, accesses = _unknown(self.function), self.recorder.accesses
         pairs = zip(DIMENSIONS, unknown.dimensions, strict=True)
         return replace(
             unknown,
             dimensions=tuple(dimensions.get(d, other) for d, other in pairs),
             pointers=tuple(sorted(meeting.pointers)),
             spreads=tuple(sorted(meeting.spreads, key=str)),
-            roles=roles(self.graph, self.walk, self.recorder.accesses, bounds),
-            row_products=row_products(self.atoms, self.recorder.accesses),
+            roles=roles(self.graph, self.walk, accesses, bounds),
+            row_products=row_products(self.atoms, accesses),
         )
 
     def _keep_others(self, indexed: set[str]) -> None:

@@ -407,6 +407,10 @@ def _table(folder: Path) -> dict[str, dict[str, Any]]:
     path = folder / TABLE
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        how = "cutune tune SCRIPT.py --run 'python3 {script} <arguments>'"
+        _keep_launches(f"'{folder}' has no table of tuned kernels; what makes it: {how}")
+        return {}
     except (OSError, ValueError, RecursionError) as error:
         _keep_launches(f"{error}; make '{path}' by 'cutune tune'")
         return {}
