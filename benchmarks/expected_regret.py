@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.regret import models_of, swept_gpu
-from cutune.check.evaluate import by_name, sizes_of
+from cutune.check.evaluate import model_of, sizes_of
 from cutune.core.diagnostics import CutuneError
 from cutune.model.measurement.sweep import SweptConfiguration, read_sweep
 from cutune.model.selection.choose import KINDS, kind_of
@@ -52,21 +52,22 @@ def regrets_of(folder: Path, kept: Path) -> Iterator[Regret]:
     """Those of a judge set, where the model answers."""
     sweep = read_sweep(recorded_sweep(folder))
     device = swept_gpu(sweep)
-    models = by_name(models_of(folder, device, kept))
-    choosers = {name: Chooser(model, device) for name, model in models.items() if model.blocks}
+    models = [model for model in models_of(folder, device, kept) if model.blocks]
+    choosers = {model.kernel.place: Chooser(model, device) for model in models}
     for launch in sweep.launches:
-        name = (launch.program, launch.kernel)
-        if name not in choosers:
+        model = model_of(launch, models)
+        if model is None:
             continue
-        model = models[name]
         try:
-            choice = choosers[name].choose(sizes_of(launch, model), launch.size)
+            choice = choosers[model.kernel.place].choose(sizes_of(launch, model), launch.size)
         except CutuneError:
             continue  # a size is missing: the tuned program launches its own block
         if choice.ranked and choice.block in launch.microseconds:
             regret = launch.regret(SweptConfiguration(choice.block))
             kind = kind_of(model, choice)
-            yield Regret(folder.name, *name, launch.size, kind, round(regret, 4))
+            yield Regret(
+                folder.name, launch.program, launch.kernel, launch.size, kind, round(regret, 4)
+            )
 
 
 def expected(regrets: list[Regret]) -> dict[str, tuple[float, float]]:

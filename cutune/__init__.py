@@ -35,10 +35,7 @@ if not TYPE_CHECKING:  # a wrong name is an error of types, too
             raise AttributeError(f"module 'cutune' has no attribute '{name}'; it has {there}")
         from importlib import import_module  # noqa: PLC0415
 
-        others = {
-            "CutuneError": "cutune.core.diagnostics",
-            "kernel": "cutune.tuning.kernel_object",
-        }
+        others = {"CutuneError": "cutune.core.diagnostics", "kernel": "cutune.tuning.kernel_object"}
         place = others.get(name, "cutune.cli.python")
         return getattr(import_module(place), "TunedFolder" if name == "Workspace" else name)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import sys
 
 _OBJECTS_BETWEEN_COLLECTIONS = 500_000
@@ -24,7 +25,15 @@ def _run() -> int:
         return main_nvcc(sys.argv[2:])
     from cutune.cli.main import main as main_verbs
 
+    write_any_name()
     return main_verbs()
+
+
+def write_any_name() -> None:
+    """Let standard output have names of files that are no text, or no text in its encoding."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        is_unicode = sys.stdout.encoding.lower().startswith("utf")
+        sys.stdout.reconfigure(errors="surrogateescape" if is_unicode else "backslashreplace")
 
 
 def collect_seldom() -> None:

@@ -101,14 +101,7 @@ def recorded(workspace: Workspace, device: DeviceProfile) -> Timings:
 def print_gains(models: Sequence[FittedModel], device: DeviceProfile, timings: Timings) -> None:
     """How much faster each kernel is predicted to be, and was measured to be; or why it stays."""
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for head in (
-        "kernel",
-        "size",
-        "own block",
-        "cutune's",
-        "predicted",
-        "measured",
-    ):
+    for head in ("kernel", "size", "own block", "cutune's", "predicted", "measured"):
         table.add_column(head, vertical="bottom")
     reasons: dict[str, str] = {}
     for model in models:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -131,9 +132,6 @@ ERROR_SPREAD = 1.25
 #: A configuration this fast, relative to the source's own, is not a loss.
 NO_LOSS = 0.97
 
-Models = Mapping[tuple[str, str], FittedModel]
-"""Fitted models by stem of the source and name of the kernel."""
-
 
 @dataclass(frozen=True)
 class Case:
@@ -220,7 +218,7 @@ class Evaluation:
 
 def evaluate_sweep(
     launches: Sequence[SweptLaunch],
-    models: Models,
+    models: Sequence[FittedModel],
     device: DeviceProfile,
     train: int | None = None,
     judged: str = DEFAULT,
@@ -264,45 +262,44 @@ def evaluate(
     """
     stems = {Path(path).stem for path in programs}
     launches = [one for one in swept.launches if not stems or one.program in stems]
-    evaluation = evaluate_sweep(launches, by_name(models), device, train, judged)
+    evaluation = evaluate_sweep(launches, [*models], device, train, judged)
     if not evaluation.cases:
         names = ", ".join(sorted({launch.program for launch in swept.launches})) or "nothing"
         raise CutuneError.at(Code.NOTHING_TO_JUDGE, known=names)
     return evaluation
 
 
-def by_name(models: Iterable[FittedModel]) -> Models:
-    """Models by the names that a sweep has for their kernels."""
-    return {(Path(m.kernel.origin.path).stem, m.kernel.name): m for m in models}
+def model_of(launch: SweptLaunch, models: Iterable[FittedModel]) -> FittedModel | None:
+    """The model that a tuned program asks at this launch, if there is one."""
+    return next((model for model in models if launch.is_of(model.kernel)), None)
 
 
 def _with_same_variants(
-    launches: Iterable[SweptLaunch], models: Models
-) -> tuple[list[SweptLaunch], Models]:
+    launches: Sequence[SweptLaunch], models: Sequence[FittedModel]
+) -> tuple[list[SweptLaunch], list[FittedModel]]:
     """Launches with the variants that the models have, models with those that were swept."""
-    swept: dict[tuple[str, str], set[str]] = {}
-    known = []
-    for launch in launches:
-        name = (launch.program, launch.kernel)
-        model = models.get(name)
-        known.append(launch.only(model.variant_names if model else ()))
-        swept.setdefault(name, set()).update(launch.variants)
-    return known, {name: model.only(swept.get(name, ())) for name, model in models.items()}
+    asked = [model_of(launch, models) for launch in launches]
+    known = [
+        launch.only(model.variant_names if model is not None else ())
+        for launch, model in zip(launches, asked, strict=True)
+    ]
+    swept = ((one, [v for v in launches if v.is_of(one.kernel)]) for one in models)
+    return known, [one.only({*chain(*(own.variants for own in its))}) for one, its in swept]
 
 
-def by_model(models: Models, device: DeviceProfile, performance: str) -> Strategy:
+def by_model(models: Sequence[FittedModel], device: DeviceProfile, performance: str) -> Strategy:
     """The strategy of cutune: what the model of the kernel chooses."""
-    choosers: dict[tuple[str, str], VariantChooser] = {}
+    choosers: dict[object, VariantChooser] = {}
 
     def choose(launch: SweptLaunch) -> Answer:
-        name = (launch.program, launch.kernel)
-        model = models.get(name)
+        model = model_of(launch, models)
         if model is None:
             return None
+        place = model.kernel.place
         try:
-            if name not in choosers:
-                choosers[name] = VariantChooser(model, device, performance)
-            choice = choosers[name].choose(sizes_of(launch, model), launch.size)
+            if place not in choosers:
+                choosers[place] = VariantChooser(model, device, performance)
+            choice = choosers[place].choose(sizes_of(launch, model), launch.size)
         except CutuneError:
             return None  # a size is missing: the tuned program launches its own block
         chosen = SweptConfiguration(choice.chosen.block, choice.variant)

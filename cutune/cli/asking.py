@@ -213,7 +213,7 @@ def found_for(words: Sequence[str], whole: Parser) -> list[str]:
     patterns = [re.compile(rf"(?<![a-z]){re.escape(word.lower())}") for word in words]
 
     def count(text: str) -> int:
-        return min(len(pattern.findall(text.lower())) for pattern in patterns)
+        return min((len(pattern.findall(text.lower())) for pattern in patterns), default=0)
 
     kinds = {
         "verbs, and their options": [*_options(count, whole)],

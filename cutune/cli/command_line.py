@@ -13,7 +13,6 @@ would run: CMake's response files are read, not handed on.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shlex
@@ -298,10 +297,13 @@ def _sources_below(folder: Path) -> Iterator[Path]:
 
 def _compiled_by(database: Path) -> Iterator[Input]:
     """The CUDA sources of a compile_commands.json, as clang's documentation describes it."""
+    # Who builds cutune reads its options without what this needs.
+    from cutune.core.typed import parsed
+
     try:
-        entries = json.loads(read_file(str(database)).encode())
+        entries = parsed(read_file(str(database)).encode())
         commands = [_command_of(entry, database.parent) for entry in entries]
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         reason = f"it is no list of compile commands ({type(error).__name__}: {error})"
         raise CutuneError.at(Code.UNREADABLE_FILE, path=database, reason=reason) from error
     for folder, file, words in commands:

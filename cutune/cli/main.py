@@ -13,6 +13,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 #: Of what cannot be written: a full device, a quota, an error of the device.
 _FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EIO))
+#: Of a path that the system refuses, whoever asks what lies there.
+_REFUSED = frozenset((errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,6 +59,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 1
     except OSError as error:
+        if error.filename is not None and error.errno in _REFUSED:
+            reason = error.strerror
+            options.say(Diagnostic.at(Code.UNREADABLE_FILE, path=error.filename, reason=reason))
+            return 1
         if error.filename is not None or error.errno not in _FULL:
             raise
         # Whatever else is in the buffer goes nowhere.
@@ -98,13 +105,13 @@ class Options(argparse.Namespace):
         from cutune.measure import try_copies
         from cutune.proof.analysis.analyzer import Analyzer
 
-        has_variants = self.variants == "all"
+        has_variants, reporter = self.variants == "all", self.reporter
         return Analyzer(
             self.toolchain,
-            self.reporter,
+            reporter,
             has_variants,
             is_associative=self.associative_math,
-            try_copies=try_copies,
+            try_copies=partial(try_copies, progress=reporter.progress),
         )
 
     @property

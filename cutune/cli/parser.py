@@ -134,7 +134,7 @@ _MANY = {"+": "{} ...", "*": "[{} ...]", "?": "[{}]", argparse.REMAINDER: "{}"}
 
 
 class Parser(argparse.ArgumentParser):
-    """Of the command, or of a verb. A usage line does not list options, which follow below it."""
+    """Parses the command line, or that of a verb. Its usage line leaves the options out."""
 
     def __init__(self, *, verb: Verb | None = None, **keywords: Any) -> None:
         if verb is not None:
@@ -224,7 +224,7 @@ def topics() -> dict[str, Path]:
 
 
 def title_of(page: Path) -> str:
-    """Its first heading."""
+    """Return the first heading of a page."""
     with page.open(encoding="utf-8") as lines:
         return next(lines).removeprefix("# ").strip()
 

@@ -16,13 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutune.cli.main import (
-    Options,
-    print_values,
-    show_compile_line,
-    sizes_to_show,
-    varied_values,
-)
+from cutune.cli.main import Options, print_values, show_compile_line, sizes_to_show, varied_values
 from cutune.cli.options import MODEL_NAMES, PAPER
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic

@@ -342,7 +342,7 @@ class Code(Enum):
         return _meanings()[self.number]
 
     def section(self, heading: str) -> str:
-        """Its section of a page: a heading (`###`), severity and message, and what it means."""
+        """Return its section of a page: a heading (`###`), severity, message and meaning."""
         message = self.template.replace("{{", "{").replace("}}", "}")
         return f"{heading} {self.number}\n\n*{self.severity}*: `{message}`\n\n{self.meaning}\n"
 

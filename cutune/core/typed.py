@@ -95,8 +95,25 @@ def rational(value: object) -> Fraction:
     return number
 
 
+#: Escapes in JSON, of pairs for one character, or of what no name of a file holds: NUL, and halves
+#: of pairs, but those that stand for a byte.
+_ESCAPES = re.compile(
+    r"""\\(?: u d[89ab][\da-f]{2} \\u d[c-f][\da-f]{2}
+         | (?P<refused> u (?: 0000 | d[89ab] | dc[0-7] | d[d-f] ))
+         | . )""",
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+)
+
+
 def parsed(text: str | bytes) -> Any:
-    """Return the data of JSON text. Raises ValueError: no JSON, too deep, or a number like NaN."""
+    """Return the data of JSON text.
+
+    Raises:
+        ValueError: no JSON, too deep, a number like NaN, or text that is none to the system.
+    """
+    text = text if isinstance(text, str) else text.decode("utf-8-sig")
+    refused = "\\u" in text and any(one["refused"] for one in _ESCAPES.finditer(text))
+    require(not refused, "text holds NUL, or half of a character")
     try:
         return json.loads(text, parse_constant=lambda word: require(False, f"{word} is no number"))
     except RecursionError as error:

@@ -18,14 +18,7 @@ from hashlib import sha256
 from cutune.emulator.lower.encoder import Access, FunctionEncoder, Relocation, bits_of, width_of
 from cutune.ptx.leaps import Leap, Sum
 from cutune.ptx.taint import Obliviousness
-from cutune.ptx.types import (
-    TYPE_BYTES,
-    Function,
-    Label,
-    PtxError,
-    Variable,
-    split_operands,
-)
+from cutune.ptx.types import TYPE_BYTES, Function, Label, PtxError, Variable, split_operands
 from cutune.ptx.units import Demand
 
 

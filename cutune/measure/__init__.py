@@ -7,7 +7,11 @@ device (`tile_trials`) when there are copies.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING
+
+from cutune.core.diagnostics import CutuneError
+from cutune.core.progress import Progress, silent
 
 if TYPE_CHECKING:
     from cutune.source.kernel_variant import KernelVariant
@@ -15,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def try_copies(
-    text: str, kernel: Kernel, copies: Sequence[KernelVariant]
+    text: str, kernel: Kernel, copies: Sequence[KernelVariant], progress: Progress = silent
 ) -> tuple[list[KernelVariant], dict[str, str]]:
     """Give the copies that do what their kernel does, and of others the reasons, by their names.
 
@@ -23,4 +27,17 @@ def try_copies(
     """
     from cutune.measure.tile_trials import copies_that_do_the_same  # noqa: PLC0415
 
+    try:
+        _build_machine(progress)
+    except CutuneError as error:
+        # That tells nothing of the copies: unlike answers of trials it is not kept.
+        reason = f"the emulated device is missing: {error.diagnostic.message}"
+        return [], dict.fromkeys((one.name for one in copies), reason)
     return copies_that_do_the_same(text, kernel, copies)
+
+
+@cache
+def _build_machine(progress: Progress) -> None:
+    from cutune.emulator.build import machine_library  # noqa: PLC0415
+
+    machine_library(progress)

@@ -70,7 +70,7 @@ from cutune.ptx.tried_sizes import SizesOfFunctions, TriedSizes
 from cutune.ptx.types import Function, Module, PtxError
 from cutune.source.kernel_variant import ASKED, KernelVariant, Tile
 from cutune.source.program import Kernel
-from cutune.toolchain.cache import cache_folder, keep_text, kept_text, key_of
+from cutune.toolchain.cache import cache_folder, keep_whole, kept_whole, key_of
 from cutune.toolchain.device import profile
 from cutune.toolchain.device.thread_block import LARGEST_SHARED, Block
 from cutune.toolchain.kernel_names import base_name
@@ -122,12 +122,12 @@ def copies_that_do_the_same(
     code = _TARGET.sub("", text)
     key = key_of(*made_of, digest_of_sources(), repr(tile_costs.limits()), code, repr(about))
     place = cache_folder() / "tiles" / f"{key}.json"
-    if (known := kept_text(place)) is not None:
+    if (known := kept_whole(place)) is not None:
         kept, reasons = json.loads(known)
         found = [(index, tuple(divided), multiple) for index, divided, multiple in kept]
     else:
         found, reasons = _tried(text, kernel, copies)
-        keep_text(place, json.dumps([found, reasons]))
+        keep_whole(place, json.dumps([found, reasons]))
     return [only_where(copies[index], *known) for index, *known in found], reasons
 
 

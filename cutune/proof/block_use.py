@@ -33,6 +33,12 @@ from cutune.source.candidates import BlockUse, FlatUse
 from cutune.source.program import DIMENSIONS
 from cutune.toolchain.kernel_names import base_name
 
+#: Entries that are longer are judged by ids alone: each further reading walks them a few times,
+#: which takes a minute for tiles of 64 x 64 that are unrolled.
+MOST_INSTRUCTIONS = 10_000
+TOO_LONG = (
+    f"its compiled code has more than {MOST_INSTRUCTIONS:,} instructions, as loops are unrolled"
+)
 _WARP_OPCODES = frozenset({"shfl", "vote", "match", "redux", "activemask", "elect"})
 _TENSOR = frozenset({"wmma", "mma", "wgmma"})
 _WARP_OPCODES |= _TENSOR | {"ldmatrix", "stmatrix", "movmatrix"}
@@ -83,6 +89,9 @@ def block_use(module: Module, function: Function) -> BlockUse:
     order, adds_rounded = _order(instructions), _adds_rounded(instructions)
     read = frozenset(widths)
     use = BlockUse(read, first, order=order, reads=read, adds_rounded=adds_rounded)
+    if len(function.instructions) > MOST_INSTRUCTIONS:
+        long = FlatUse(TOO_LONG)
+        return replace(use, flat=long, flat_y=long, flat_z=long, is_long=True)
     try:
         seen = _Seen(module, function)
     except (NotUnderstood, Irreducible, *UNREADABLE):

@@ -12,7 +12,7 @@ from itertools import chain
 from math import prod
 
 from cutune.core.codes import Code
-from cutune.proof.block_use import block_use, is_warp_level, narrows_blocks
+from cutune.proof.block_use import MOST_INSTRUCTIONS, block_use, is_warp_level, narrows_blocks
 from cutune.proof.blocks.shared_rows import RowJudge
 from cutune.proof.blocks.tables_and_sums import EachBlockJudge
 from cutune.proof.blocks.whole_grid import GridJudge
@@ -36,7 +36,7 @@ from cutune.proof.flow.walk import Settled, Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
 from cutune.proof.memory.block_sums import BlockSums, Reduced
 from cutune.proof.memory.pointers import pointer_uses
-from cutune.proof.memory.roles import roles
+from cutune.proof.memory.roles import roles, row_products
 from cutune.proof.memory.thread_meetings import meetings
 from cutune.proof.values.built_ins import (
     OVER_WARPS,
@@ -61,10 +61,8 @@ from cutune.ptx.units import global_widths
 from cutune.source.candidates import BlockUse
 from cutune.source.program import DIMENSIONS
 
-#: Blocks beyond which an entry is not walked.
-_MOST_BLOCKS = 3000
-#: Reductions of which each needs the one before.
-_MOST_REDUCTIONS = 12
+_MOST_BLOCKS = 3000  # beyond which an entry is not walked
+_MOST_REDUCTIONS = 12  # of which each needs the one before
 _FIXING = {
     "reqntid": "a block that is required",
     "explicitcluster": "a cluster",
@@ -97,10 +95,8 @@ def _judged(module: Module, name: str, assembly: Container[int]) -> EntryProof:
     variables = {v.name: v for v in (*module.variables, *function.variables)}
     proof = _by_readings(module, function)
     # What rows need a launch may not be able to ask.
-    is_kept = proof.refused is not None or any(
-        one.raw is not None or one.grid_kept for one in proof.dimensions
-    )
-    use = block_use(module, function) if is_kept else BlockUse()
+    kept = any(one.raw is not None or one.grid_kept for one in proof.dimensions)
+    use = block_use(module, function) if kept or proof.refused is not None else BlockUse()
     return replace(
         proof,
         refused=ordered_first(proof.refused, use),
@@ -126,6 +122,8 @@ def _by_readings(module: Module, function: Function) -> EntryProof:
     proof = judge(module, function)
     if proof.is_tunable:
         return _with_free_grid(module, function, _with_single_threads(module, function, proof))
+    if len(function.instructions) > MOST_INSTRUCTIONS:
+        return proof
     found = _by_other_readings(module, function, proof)
     return found if found.is_tunable else _in_wide_rows(module, function) or found
 
@@ -525,14 +523,15 @@ class _EntryProver:
         meeting: Meetings,
         bounds: Sequence[IdBound] = (),
     ) -> EntryProof:
-        unknown = _unknown(self.function)
+        unknown, accesses = _unknown(self.function), self.recorder.accesses
         pairs = zip(DIMENSIONS, unknown.dimensions, strict=True)
         return replace(
             unknown,
             dimensions=tuple(dimensions.get(d, other) for d, other in pairs),
             pointers=tuple(sorted(meeting.pointers)),
             spreads=tuple(sorted(meeting.spreads, key=str)),
-            roles=roles(self.graph, self.walk, self.recorder.accesses, bounds),
+            roles=roles(self.graph, self.walk, accesses, bounds),
+            row_products=row_products(self.atoms, accesses),
         )
 
     def _keep_others(self, indexed: set[str]) -> None:

@@ -88,6 +88,8 @@ class EntryProof:
     is_straight: bool = False
     #: Bytes of its narrowest access of global memory; 0: there is none.
     narrowest: int = 0
+    #: Parameters, by place, in each product at which rows or planes of memory begin.
+    row_products: tuple[frozenset[str], ...] = ()
     #: Registers that a thread needs at least, as far as the PTX tells.
     pressure: int = 0
     #: Has it launch bounds of its own?

@@ -54,13 +54,7 @@ from cutune.proof.warps_along import (
     built_in_words,
     is_kept_by,
 )
-from cutune.proof.width_dependence import (
-    BY_REGISTER,
-    ROUNDS,
-    THREAD_X,
-    WIDTH,
-    WidthDependence,
-)
+from cutune.proof.width_dependence import BY_REGISTER, ROUNDS, THREAD_X, WIDTH, WidthDependence
 from cutune.ptx.types import Function, Variable
 from cutune.source.candidates import FlatUse
 
@@ -85,10 +79,9 @@ ORDERED = "it uses volatile memory, or accesses whose effect depends on the orde
 
 @dataclass(frozen=True)
 class _Tied(Exception):
-    """What ties a kernel to one block, and the line of the PTX, 0 where there is none."""
+    """What ties a kernel to one block, in words."""
 
     words: str
-    line: int = 0
 
 
 @dataclass
@@ -129,7 +122,7 @@ class FlatJudge:
         except _Tied as tied:
             is_of_block = tied.words in (BLOCKWISE, COUNTED)
             words = _BUILT_IN.sub(rf"\1.{self.dimension}", tied.words)
-            return FlatUse(words, tied.line, is_of_block=is_of_block)
+            return FlatUse(words, is_of_block=is_of_block)
 
     def _free_use(self) -> FlatUse:
         self._instructions()
@@ -144,7 +137,7 @@ class FlatJudge:
         for access in self.accesses:
             atoms = access.address.atoms if access.address is not None else ()
             if access.space == "shared" and symbols.isdisjoint(atoms):
-                raise _Tied(UNSEEN, access.instruction.line)
+                raise _Tied(UNSEEN)
         for test in self.tests:
             kinds = self._kinds_in(test) & {THREAD, BLOCK_SIZE}
             if kinds == {THREAD}:
@@ -154,15 +147,15 @@ class FlatJudge:
             elif kinds:
                 self._stop_where(self.warps.comparison(test))
         elements = OwnElements(self.function, self.of, self.accesses, self.last_block)
-        if (read := elements.foreign_read()) is not None:
-            raise _Tied(EXCHANGED, read.instruction.line)
+        if elements.are_exchanged():
+            raise _Tied(EXCHANGED)
         keeps_grid = self._keeps_grid()
         self._within_warps(keeps_grid)
         if not keeps_grid:
             self._blockwise()
         splits, lanes = tuple(sorted(self.splits)), frozenset(self.lanes)
         limits = self.needs_powers, keeps_grid, self.most
-        return FlatUse("", 0, splits, *limits, least=self.least, lanes=lanes)
+        return FlatUse("", splits, *limits, least=self.least, lanes=lanes)
 
     def _stop_where(self, obstacle: str) -> None:
         if obstacle:
@@ -174,14 +167,14 @@ class FlatJudge:
         for item in self.function.instructions:
             is_barrier = item.opcode in ("bar", "barrier") and "warp" not in item.modifiers
             if is_barrier and item.operands != ("0",):
-                raise _Tied("it waits for a fixed number of threads", item.line)
+                raise _Tied("it waits for a fixed number of threads")
             is_plain_access = all(is_plain(w) or w.startswith("shared") for w in item.modifiers)
             if item.opcode in ("ld", "st") and not is_plain_access:
-                raise _Tied(ORDERED, item.line)
+                raise _Tied(ORDERED)
             if item.opcode in _TOGETHER - _PLAIN_WARPS:
-                raise _Tied(f"threads work together in '{item.opcode}'", item.line)
+                raise _Tied(f"threads work together in '{item.opcode}'")
             if item.opcode == "call" and self.called.against(item, self.function, False):
-                raise _Tied("threads may work together in functions that it calls", item.line)
+                raise _Tied("threads may work together in functions that it calls")
 
     def _arithmetic(self, value: IntegerPolynomial) -> None:
         for atom in value.atoms:
@@ -217,12 +210,12 @@ class FlatJudge:
         if access.address is not None:
             kinds = self.of.kinds(access.address)
             if THREAD in kinds and BLOCK_SIZE not in kinds and not self._is_of_few(access):
-                raise _Tied(ONCE, access.instruction.line)
+                raise _Tied(ONCE)
             self._rounds(access.address, access)
         for value in access.values if access.is_effect else ():
             kinds = self.of.kinds(value) & {THREAD, BLOCK_SIZE}
             if kinds and kinds != {THREAD, BLOCK_SIZE}:
-                raise _Tied(f"it stores {built_in_words(kinds)} itself", access.instruction.line)
+                raise _Tied(f"it stores {built_in_words(kinds)} itself")
             self._rounds(value, access)
 
     def _is_of_few(self, access: MemoryAccess) -> bool:
@@ -247,7 +240,7 @@ class FlatJudge:
         for monomial in (monomial for part in parts for monomial, _ in part.terms):
             is_stepped = not self._stepped.isdisjoint(monomial)
             if is_stepped and not any(map(self.of.is_width, monomial)):
-                raise _Tied(GOES_ROUND, access.instruction.line)
+                raise _Tied(GOES_ROUND)
 
     @cached_property
     def _stepped(self) -> frozenset[Atom]:
@@ -276,7 +269,7 @@ class FlatJudge:
         for places in parts.values():
             groups = (self.of.group(place.offset) for place in places)
             if begins and any(group is not None and group[1] > room for group in groups):
-                raise _Tied(OTHERS.format(name=name), places[0].line)
+                raise _Tied(OTHERS.format(name=name))
             self._part(name, variable, places)
 
     def _part(self, name: str, variable: Variable, places: list[_Place]) -> None:
@@ -296,7 +289,7 @@ class FlatJudge:
             # Lanes step through the places of all threads, as far as the block has some.
             is_known |= bool(own) and self._follows_width(place)
             if THREAD in kinds and BLOCK_SIZE not in kinds and not is_known:
-                raise _Tied(OTHERS.format(name=name), place.line)
+                raise _Tied(OTHERS.format(name=name))
 
     def _is_own(self, offset: IntegerPolynomial) -> bool:
         return not any(
@@ -305,14 +298,14 @@ class FlatJudge:
 
     def _own(self, name: str, variable: Variable, places: list[_Place], own: list[_Place]) -> None:
         if len({place.step for place in own}) > 1:
-            raise _Tied(OTHERS.format(name=name), own[0].line)
+            raise _Tied(OTHERS.format(name=name))
         step = own[0].step
         shifts = [place.shift for place in own]
         if max(*shifts, 0) - min(*shifts, 0) >= WARP * step:
-            raise _Tied(APART.format(name=name), own[0].line)
+            raise _Tied(APART.format(name=name))
         for place in places:
             if place not in own and not self._follows_width(place):
-                raise _Tied(OTHERS.format(name=name), place.line)
+                raise _Tied(OTHERS.format(name=name))
         if variable.size:
             last = max(place.shift + max(step, place.access.bytes) for place in own)
             left = variable.size - last + step
@@ -350,11 +343,11 @@ class FlatJudge:
             if self.warps.is_row(place.offset):
                 self._slots(name, place, step)
             if not knows_width or place.offset.literal is not None:
-                raise _Tied(GROUPS.format(name=name), place.line)
+                raise _Tied(GROUPS.format(name=name))
         # A place that is shifted by the number of warps may be that of the last ones as well.
         are_shifted = any(BLOCK_SIZE in self.of.kinds(place.offset) for place in groups)
         if others or are_shifted:
-            raise _Tied(GROUPS.format(name=name), groups[0].line)
+            raise _Tied(GROUPS.format(name=name))
         if variable.size:
             # Threads of a group may have places of their own within it.
             bytes_ = max(step + size * max(0, place.step) for place in groups)
@@ -364,7 +357,7 @@ class FlatJudge:
         """Lanes read the places of all warps in a loop, a number of them in each round."""
         found = self.warps.lanes_over_warps(place.offset, step, self.tests)
         if found is None:
-            raise _Tied(GROUPS.format(name=name), place.line)
+            raise _Tied(GROUPS.format(name=name))
         lanes, header = found
         self.lanes.add(lanes)
         # All lanes of a warp go the same number of rounds where they exchange values in each.
@@ -503,7 +496,7 @@ class FlatJudge:
                 is_own = place.offset in stored and shifts == {place.shift}
                 is_private = place.step > 0 or self.of.group(place.offset) is not None
                 if not self._is_table(places) and not (is_own and is_private):
-                    raise _Tied(BLOCKWISE, place.line)
+                    raise _Tied(BLOCKWISE)
 
     def _counts_blocks(self, access: MemoryAccess) -> bool:
         is_of_one = any(THREAD_X in {*test.left.atoms} for test in access.known)
@@ -575,10 +568,6 @@ class FlatJudge:
 class _Place:
     access: MemoryAccess
     offset: IntegerPolynomial
-
-    @property
-    def line(self) -> int:
-        return self.access.instruction.line
 
     @property
     def step(self) -> int:

@@ -19,13 +19,7 @@ from cutune.proof.last_block import LastBlock
 from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.values.id_bounds import ordered
 from cutune.proof.values.operations import FUNCTIONS
-from cutune.proof.values.polynomial import (
-    BLOCK_SIZE,
-    PARAMETER,
-    THREAD,
-    Atom,
-    IntegerPolynomial,
-)
+from cutune.proof.values.polynomial import BLOCK_SIZE, PARAMETER, THREAD, Atom, IntegerPolynomial
 from cutune.proof.values.predicates import Relation
 from cutune.proof.width_dependence import EXTENSION, THREAD_X, WIDTH, WidthDependence, depending
 from cutune.ptx.taint import names, results, sources
@@ -41,8 +35,8 @@ class OwnElements:
     accesses: Sequence[MemoryAccess]
     last_block: LastBlock
 
-    def foreign_read(self) -> MemoryAccess | None:
-        """Return the first read of an element that another thread may have written."""
+    def are_exchanged(self) -> bool:
+        """Tell whether a thread may read an element that another one has written."""
         every = [one for one in self.accesses if one.space == "global"]
         written = [one for one in every if one.is_effect and one.address]
         for access in every:
@@ -50,8 +44,8 @@ class OwnElements:
                 continue
             others = [one for one in written if one.address != access.address]
             if access.address is None or any(self._is_foreign(one, access) for one in others):
-                return access
-        return None
+                return True
+        return False
 
     def _is_foreign(self, effect: MemoryAccess, load: MemoryAccess) -> bool:
         if _bases(effect).isdisjoint(_bases(load)):

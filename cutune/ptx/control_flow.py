@@ -124,7 +124,7 @@ def control_flow(function: Function, is_builtin: Callable[[str], bool]) -> Contr
 
 
 def on_all_ways(neighbours: Sequence[Sequence[int]], order: Iterable[int]) -> list[int]:
-    """By block: which blocks, as bits, are on all ways from it to a block without neighbours?
+    """Return, for each block, the blocks on all its ways to one without neighbours, as bits.
 
     With successors these are its post-dominators, with predecessors its dominators; `order` that
     of the blocks, in which neighbours come first where they can.

@@ -153,7 +153,7 @@ def _zeros_of(one: Instruction) -> int:
 
 
 def _below(name: str, writers: Writers, depth: int = 0) -> int:
-    """In how many of its lowest bits a register has all that it holds."""
+    """The number of low bits of a register outside of which it holds nothing."""
     bits = (_bits(one, writers, depth) for one in writers.get(name, ()))
     return max(bits, default=_ALL)
 

@@ -217,7 +217,6 @@ class _Parser:
         return read
 
     def _function(self, is_kernel: bool, position: int) -> tuple[Function, int]:
-        line = self.line(position)
         attributes = _ATTRIBUTES.match(self.text, position)
         position = attributes.end() if attributes else position
         results: list[Variable] = []
@@ -237,7 +236,7 @@ class _Parser:
             key: tuple(integer(x) for x in numbers.split(",") if x.strip())
             for key, numbers in _FUNCTION_DIRECTIVE.findall(self.text[start:position])
         }
-        header = Function(name, is_kernel, tuple(parameters), tuple(results), directives, line)
+        header = Function(name, is_kernel, tuple(parameters), tuple(results), directives)
         if position >= len(self.text) or self.text[position] == ";":
             return header, position + 1
         if self.entries is not None:
@@ -327,11 +326,7 @@ class _Parser:
             elif kind == "directive":
                 self._declare(match["directive"], match.start(kind))
         function = replace(
-            header,
-            registers=self.registers,
-            variables=tuple(self.variables),
-            body=tuple(body),
-            last_line=self.line(position - 1),
+            header, registers=self.registers, variables=tuple(self.variables), body=tuple(body)
         )
         return function, position
 

@@ -336,7 +336,7 @@ class FollowedSizes:
         return frozenset(made)
 
     def _scale_of(self, one: Instruction, scales: Scales) -> float:
-        """By how much a size grows where the result grows by one; 0: it is no size."""
+        """How much a size grows where the result grows by one; 0 where it is no size."""
         if one.opcode == "setp" or loads_data(one) or type_of(one, 0) in REALS:
             return 0
         if self._is_parameter(one):
@@ -556,7 +556,7 @@ class FollowedSizes:
 
     @cached_property
     def _moves(self) -> dict[str, float]:
-        """By how much registers of sizes were moved on their way; without end where a loop adds."""
+        """How far the registers of sizes were shifted; infinitely where a loop adds to them."""
         moves: dict[str, float] = {}
         # Loops begin with what any others have.
         begun = max(map(self._added, self.instructions), default=0)

@@ -136,9 +136,7 @@ def placed(variables: Iterable[Variable], size: int = 0) -> tuple[list[int], int
 class Function:
     """A kernel or a device function. Without a body it is only declared.
 
-    `directives`: the numbers behind each, `maxntid` for instance. `line`, `last_line`: of its head,
-    and of the end of its body, in the PTX.
-    `registers`: type of each, by name.
+    `directives`: the numbers behind each, `maxntid` for instance. `registers`: types, by name.
     """
 
     name: str
@@ -146,11 +144,9 @@ class Function:
     parameters: tuple[Variable, ...]
     results: tuple[Variable, ...]
     directives: dict[str, tuple[int, ...]]
-    line: int
     registers: dict[str, str] = field(default_factory=dict)
     variables: tuple[Variable, ...] = ()
     body: tuple[Instruction | Label, ...] | None = None
-    last_line: int = 0
 
     @cached_property
     def instructions(self) -> list[Instruction]:

@@ -128,7 +128,7 @@ def varying_registers(function: Function) -> frozenset[str]:
 
 
 def uniform_reads(flow: ControlFlow, function: Function) -> list[int]:
-    """By block: how many uniform registers, of 8 bytes, are filled from computed addresses.
+    """Count, for each block, the uniform registers (8 bytes) filled from computed addresses.
 
     Only reads in loops count, and only where the threads of a warp do not diverge: a read that some
     of them skip, for instance at a border, goes to an ordinary register, and so does mostly a read

@@ -27,7 +27,7 @@ _ADDRESS = re.compile(r"\[\s*([%$A-Za-z_][\w$]*)\s*(?:\+\s*(-?\d+)\s*)?\]")
 def joined_loads(
     function: Function, flow: ControlFlow, aligned_to: Mapping[str, int]
 ) -> dict[int, int]:
-    """By line: bytes per lane of the vector that begins there; 0: it is a part of another one.
+    """Return, by line, the bytes per lane of the vector load that begins there; 0: within one.
 
     Args:
         aligned_to: what the addresses of shared variables are multiples of, by name.
@@ -101,7 +101,7 @@ def _is_told(one: Instruction) -> bool:
 def _divisors(
     function: Function, asked: Collection[str], aligned_to: Mapping[str, int]
 ) -> dict[str, int]:
-    """By register, a power of two that divides its value wherever it is read.
+    """Return, by register, a power of two that divides its value wherever it is read.
 
     `asked`: those that matter. Nothing is found of others that do not lead to them.
     """

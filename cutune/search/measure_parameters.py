@@ -30,12 +30,7 @@ from cutune.model.measurement.measurement import Origin
 from cutune.search.builds import Builds, Effects, MakeBuilds
 from cutune.search.finals import finals
 from cutune.search.predicted_start import predicted_first, predicting
-from cutune.search.program_space import (
-    ProgramSpace,
-    Setting,
-    device_values,
-    program_space,
-)
+from cutune.search.program_space import ProgramSpace, Setting, device_values, program_space
 from cutune.search.regions import FailedRun, HostMeasurement
 from cutune.search.shared_processes import Batches
 from cutune.search.techniques.registry import TECHNIQUES, Technique, search

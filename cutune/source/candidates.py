@@ -78,7 +78,6 @@ class FlatUse:
 
     Attributes:
         obstacle: in words, what ties it to the block of its launch; empty: nothing.
-        line: of the PTX where that is; 0: none.
         splits: first widths with which the code does something else than with narrower blocks.
         needs_powers: is the width halved?
         keeps_grid: must the number of blocks stay?
@@ -89,7 +88,6 @@ class FlatUse:
     """
 
     obstacle: str = "its code is not understood well enough"
-    line: int = 0
     splits: tuple[int, ...] = ()
     needs_powers: bool = False
     keeps_grid: bool = False
@@ -129,6 +127,7 @@ class BlockUse:
         flat_y: the same of blocks of 32 x y threads. Its widths are the flat ones, 32 * y.
         flat_z: the same of blocks of z warps, each of x * y = 32 threads.
         adds_rounded: may it add up rounded numbers of several threads?
+        is_long: is its code so long that copies of it, and other readings, would take minutes?
     """
 
     widths: frozenset[str] = frozenset()
@@ -142,6 +141,7 @@ class BlockUse:
     flat_y: FlatUse = FlatUse()
     flat_z: FlatUse = FlatUse()
     adds_rounded: bool = True
+    is_long: bool = False
 
 
 def candidate_blocks(

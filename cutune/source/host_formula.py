@@ -138,7 +138,7 @@ REAL_TYPES = ("float", "double")
 
 
 def constant(formula: Formula) -> Fraction | None:
-    """Its value, if it is certain to be one number."""
+    """Return the value of a formula that is certain to be one number."""
     match formula:
         case Number(value, _):
             return value

@@ -448,14 +448,14 @@ class LaunchSite:
     reason: str
     code: Code | None = None
     resolved: Configuration | None = None
+    by_calls: Configuration | None = None  # as calls of its function give it; there may be others
     #: Dynamic shared memory as C text over the block's x, y and z; None: independent of them.
     shared: str | None = None
     #: Mangled names of the kernels that the compiler calls here; empty: it was not asked.
     entries: tuple[str, ...] = ()
     #: From `<<<` to `>>>`, where the callee tells the kernel, as its address does; or None.
     called: Span | None = None
-    #: Must the callee be looked up at file scope, because a using-directive may hide it?
-    is_global: bool = False
+    is_global: bool = False  # must it be looked up at file scope, as a using-directive may hide it?
     #: Template arguments behind those that are written.
     deduced: tuple[Deduced, ...] = ()
     #: Default arguments that the launch leaves out.

@@ -26,6 +26,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.core.reading import read_file
 from cutune.core.source import Source, Span
+from cutune.core.typed import parsed
 from cutune.space.annotation import Condition, Expression, Value, names_in, subtree
 from cutune.space.columns import Column, evaluate
 from cutune.space.parameter import MOST_VALUES, Parameter, ParameterOptions, checked, is_run, shown
@@ -241,8 +242,8 @@ def read_t1(path: str | Path) -> ParameterOptions:
     """
     source = read_file(path)
     try:
-        document = json.loads(source.encode())
-    except (ValueError, RecursionError) as error:
+        document = parsed(source.encode())
+    except ValueError as error:
         raise _no_t1(source, f"no JSON: {error}") from error
     space = _member(document, "ConfigurationSpace")
     entries, conditions = _member(space, "TuningParameters"), _member(space, "Conditions") or []

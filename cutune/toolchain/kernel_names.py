@@ -13,6 +13,7 @@ import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from cutune.core.typed import TYPE_MARKS
@@ -241,10 +242,16 @@ def demangled(names: Sequence[str], parameters: bool = False) -> list[str]:
     tool = shutil.which("c++filt")
     if tool is None or not names:
         return list(names)
-    command, text = [tool, *([] if parameters else ["-p"])], "\n".join(names)
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    command = tool, *([] if parameters else ["-p"])
+    return [*(_filtered(command, "\n".join(names)) or names)]
+
+
+@lru_cache(maxsize=256)
+def _filtered(command: tuple[str, ...], names: str) -> tuple[str, ...]:
+    """What c++filt makes of names, a line each, or nothing; the same ones are often asked for."""
+    done = subprocess.run(command, input=names, capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()
-    return lines if done.returncode == 0 and len(lines) == len(names) else list(names)
+    return tuple(lines) if done.returncode == 0 and len(lines) == 1 + names.count("\n") else ()
 
 
 def whole_instance_names(kernels: Sequence[str], entries: Sequence[str]) -> list[str]:

@@ -35,9 +35,12 @@ _SOURCES = frozenset((".cu", ".ptx", ".c", ".C", ".cc", ".cpp", ".cxx", ".c++"))
 
 @dataclass(frozen=True)
 class Remedy:
-    """Advice for where a compiler or linker prints `sign`; `flag`: an option of nvcc that helps."""
+    """Advice for where a compiler or linker prints one of `signs`.
 
-    sign: str
+    `flag`: an option of nvcc that helps.
+    """
+
+    signs: tuple[str, ...]
     text: str
     flag: str = ""
 
@@ -47,22 +50,23 @@ class Remedy:
 
 _REMEDIES = (
     Remedy(
-        "undefined reference to ",
+        ("undefined reference to ",),
         "a program needs all that it calls, and a main: name all of its sources, and libraries "
         "(-lNAME), or tune the project that it belongs to, by its own build: cutune help projects",
     ),
     Remedy(
-        '"cudaThreadSynchronize" is undefined',
+        ('"cudaThreadSynchronize" is undefined',),
         "this CUDA has it no more, under that name",
         "-DcudaThreadSynchronize=cudaDeviceSynchronize",
     ),
     Remedy(
-        "Unsupported gpu architecture",
+        ("Unsupported gpu architecture",),
         "this nvcc does not compile for it; leave the option out, here and where the program is "
         "built, or name another (nvcc --list-gpu-code says which)",
     ),
     Remedy(
-        "No space left on device",
+        # The second is what preprocessors say for reasons that they have lost.
+        ("No space left on device", "when writing output to "),
         "make room on the disk of the file that it names; files in /tmp can lie elsewhere: set "
         "TMPDIR to a folder on another disk",
     ),
@@ -239,7 +243,7 @@ _PHASE_FLAGS = frozenset(("-c", "-dc", "-dw", "-ptx", "-cubin", "-fatbin", "-dlt
 
 def remedies_of(said: str) -> list[Remedy]:
     """Return the advice that fits the output of a compiler or linker."""
-    return [remedy for remedy in _REMEDIES if remedy.sign in said]
+    return [remedy for remedy in _REMEDIES if any(sign in said for sign in remedy.signs)]
 
 
 def _told_root(said: Finished) -> Path | None:

@@ -87,7 +87,7 @@ class ObjectText:
 
     @staticmethod
     def of(path: str, name: str, flags: Sequence[str], nvcc: str | None, device: str) -> ObjectText:
-        """That of a kernel in a source. Raises CT001, CT003, CT452, CT701."""
+        """Return the text of a kernel in a source. Raises CT001, CT003, CT452, CT701."""
         source = read_file(path).text
         compiler = str(find_nvcc(nvcc).path)
         options = *flags, f"-I{Path(path).resolve().parent}"
@@ -123,7 +123,7 @@ class ObjectText:
 
     @property
     def plain_name(self) -> str:
-        """Its name without namespaces and template arguments."""
+        """The kernel's name without namespaces and template arguments."""
         return self.name.partition("<")[0].rpartition("::")[2]
 
     def _read_names(self) -> list[str]:
@@ -174,7 +174,7 @@ class KernelObject:
 
     @property
     def name(self) -> str:
-        """Its name in the source."""
+        """The kernel's name in the source."""
         return self._text.name
 
     def __repr__(self) -> str:
@@ -186,7 +186,7 @@ class KernelObject:
 
     @cached_property
     def _library(self) -> ctypes.CDLL:
-        """That of its own launches."""
+        """The library that launches the kernel as it is written."""
         return self._text.library(self._text.path.name, self._architecture)
 
     @cached_property

@@ -160,7 +160,7 @@ class CuPyText:
 
     @cached_property
     def loaded(self) -> LoadedUnit | None:
-        """Its unit, where it is of a known kind."""
+        """The unit that is compiled; None where CuPy gives options that are not known."""
         named, nvcc = self.named, (sys.modules["cupy.cuda"].get_nvcc_path() or "nvcc").split()
         if any(named.get(name, known[0]) not in known for name, known in _PLAIN.items()):
             return None
@@ -194,7 +194,7 @@ class CuPyText:
         return OwnCompiler(version, self._ptx_by_nvrtc)
 
     def _ptx_by_nvrtc(self, architecture: str) -> str:
-        """As CuPy compiles it, but to PTX."""
+        """Compile the unit to PTX with the options that CuPy would use."""
         compiler = self.compiler
         compile_program = compiler._NVRTCProgram.compile
 
@@ -290,7 +290,7 @@ def _number_at_most(
 
 
 def _array(size: int) -> Callable[[Any], bytes] | int:
-    """Of an array its pointer; or, of CuPy's class `CArray`, that with the shape and strides."""
+    """Read an array as its pointer, or as CuPy's `CArray`: with shape and strides."""
     if size == 8:
         return _ARRAY
     pack = struct.Struct(f"=Qq{(size - 16) // 8}q").pack
@@ -298,7 +298,7 @@ def _array(size: int) -> Callable[[Any], bytes] | int:
 
 
 def _indexer(size: int) -> Callable[[Any], bytes]:
-    """Of CuPy's class `CIndexer` the shape; kernels write the rest before they read it."""
+    """Read the shape of CuPy's `CIndexer`; kernels write the rest before they read it."""
     dimensions = (size - 8) // 16
     pack = struct.Struct(f"=q{dimensions}q{8 * dimensions}x").pack
     return lambda one: pack(one.size, *one.shape)

@@ -322,7 +322,7 @@ class Session:
 
     @staticmethod
     def of(folder: Path) -> Session:
-        """That of the table in a folder."""
+        """Return a session that reads the table of a folder."""
         return Session(folder, _table(folder))
 
     @staticmethod
@@ -337,11 +337,7 @@ class Session:
         return Session(Path(), built={digest: UnitLibrary.at(os.path.abspath(path))})
 
     def unit_of(
-        self,
-        source: str,
-        options: Sequence[str],
-        nvcc: str,
-        headers: Sequence[str] | None = None,
+        self, source: str, options: Sequence[str], nvcc: str, headers: Sequence[str] | None = None
     ) -> CompiledUnit | None:
         """What a package compiles, if that matters."""
         if not (self.units or self.built or self.noted):
@@ -411,6 +407,10 @@ def _table(folder: Path) -> dict[str, dict[str, Any]]:
     path = folder / TABLE
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        how = "cutune tune SCRIPT.py --run 'python3 {script} <arguments>'"
+        _keep_launches(f"'{folder}' has no table of tuned kernels; what makes it: {how}")
+        return {}
     except (OSError, ValueError, RecursionError) as error:
         _keep_launches(f"{error}; make '{path}' by 'cutune tune'")
         return {}

@@ -155,8 +155,7 @@ def _saved(
     if device is not None:
         swept = swept_on(workspace.measurements, device.name)
         for place, model in enumerate(models):
-            named = Path(model.kernel.origin.path).stem, model.kernel.name
-            own = [one for one in swept if (one.program, one.kernel) == named]
+            own = [one for one in swept if one.is_of(model.kernel)]
             models[place], warning = with_timings(model, own, device)
             if warning is not None:
                 reporter.warn(warning)

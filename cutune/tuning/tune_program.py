@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -147,7 +148,7 @@ def tune_program(request: Request, tuning: Tuning, reporter: Reporter) -> TunedP
         reporter,
         tuning.with_variants,
         is_associative=tuning.is_associative,
-        try_copies=try_copies,
+        try_copies=partial(try_copies, progress=reporter.progress),
     )
     programs = analyzer.load_all(request.sources, require_nvcc=True)
     launches, targets = (

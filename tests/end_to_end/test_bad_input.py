@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,32 @@ def refused(done: subprocess.CompletedProcess[str], code: str, status: int = 1) 
 def test_missing_file(verb: str, tmp_path: Path) -> None:
     refused(cutune(verb, "absent.cu", cwd=tmp_path), "CT001")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["inspect", "{}"], ["run", "{}"], ["device", "{}"], ["fit", "--workspace", "{}"]),
+        *(["select", "k", "--workspace", "{}"], ["verify", "{}", "{}", "--run", "{{program}}"]),
+        *(["inspect", str(GEMM), "--space", "{}"], ["report", "--workspace", "{}"]),
+    ],
+    ids=" ".join,
+)
+def test_a_path_that_the_system_refuses(words: list[str], tmp_path: Path) -> None:
+    """As it does one in a folder of another user, whichever step of a verb asks what lies there."""
+    refused(cutune(*(word.format("x" * 300) for word in words), cwd=tmp_path), "CT001")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8:strict", "ascii:strict"])
+def test_a_name_that_is_no_text(encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"gr\xf6\xdfe \xc3\x9f.cu")
+    path.write_text("__global__ void k(int n) {}\nvoid run() { k<<<1, 32>>>(1); }\n")
+    words = [sys.executable, "-m", "cutune", "inspect", path.name, *QUICK]
+    variables = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run(words, cwd=tmp_path, env=variables, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    shown = os.fsencode(path) if "utf" in encoding else b"gr\\udcf6\\udcdfe \\xdf.cu"
+    assert os.path.basename(shown) in done.stdout
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:

@@ -173,11 +173,7 @@ def test_a_benchmark_that_never_ends_well(folder: Path, capsys: pytest.CaptureFi
     ],
 )
 def test_wrong_words(
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
-    words: tuple[str, ...],
-    status: int,
-    said: str,
+    folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], status: int, said: str
 ) -> None:
     try:
         found = contest(folder, *words)

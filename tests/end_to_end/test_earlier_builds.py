@@ -164,10 +164,7 @@ def test_a_comment_above_an_assertion_leaves_what_was_proven(build: Callable[...
 @pytest.mark.nvcc
 @pytest.mark.parametrize(
     ("old", "new"),
-    [
-        ("a[i] *= FACTOR", "a[i] *= FACTOR + 1"),
-        ("if (i < n) a[i] *=", "if (i + 1 < n) a[i] *="),
-    ],
+    [("a[i] *= FACTOR", "a[i] *= FACTOR + 1"), ("if (i < n) a[i] *=", "if (i + 1 < n) a[i] *=")],
 )
 def test_a_changed_kernel_has_no_model(build: Callable[..., Build], old: str, new: str) -> None:
     build()

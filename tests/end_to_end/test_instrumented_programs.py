@@ -101,10 +101,7 @@ def test_golden_sources_compile_without_a_warning(nvcc: Nvcc, tmp_path: Path, pa
 
 
 @pytest.mark.usefixtures("own_standard")
-@pytest.mark.parametrize(
-    ("standard", "case"),
-    [(11, "arguments"), (11, "places"), (20, "places")],
-)
+@pytest.mark.parametrize(("standard", "case"), [(11, "arguments"), (11, "places"), (20, "places")])
 def test_every_standard(nvcc: Nvcc, tmp_path: Path, standard: int, case: str) -> None:
     path = HERE.parent / "golden" / "instrument" / f"{case}.cu"
     assert messages(nvcc, tmp_path, path, standard) == ""

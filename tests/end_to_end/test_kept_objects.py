@@ -15,24 +15,11 @@ from cutune.tuning.nvcc.command import Command
 from cutune.tuning.nvcc.kept_objects import ObjectQuestion, is_understood
 from cutune.tuning.nvcc.shadows import ShadowSource
 from tests.support.cutune_runs import QUICK, cutune, let_files_age
+from tests.support.program_texts import TIMES_FACTOR
 from tests.support.short_headers import STANDARD
 
-SOURCE = """#include <cstdio>
-#include <cstdlib>
-#include <factor.h>
-__global__ void scale(int n, float *a) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) a[i] *= FACTOR;
-}
-int main(int argc, char **argv) {
-    int n = atoi(argv[1]);
-    float *a;
-    cudaMalloc(&a, n * sizeof(float));
-    cudaMemset(a, 0, n * sizeof(float));
-    scale<<<(n + 255) / 256, 256>>>(n, a);
-    printf("%d\\n", cudaDeviceSynchronize());
-}
-"""
+#: Its header is looked for in several folders.
+SOURCE = TIMES_FACTOR.replace('"factor.h"', "<factor.h>")
 #: Stands for nvcc. In place of compiling a rewritten source it writes how often it was asked to.
 COUNTING = """\
 #!/bin/sh

@@ -199,9 +199,7 @@ def test_where_the_code_lacks_a_kernel_nvcc_builds(
     paths = [written(tmp_path), *(written(tmp_path, text, "other.cu") for text in others)]
     include = BuiltCode.stub_including
     monkeypatch.setattr(
-        BuiltCode,
-        "stub_including",
-        lambda code, name: include(without_instance(code), name),
+        BuiltCode, "stub_including", lambda code, name: include(without_instance(code), name)
     )
     expected = output(build_emulated(analyzer.toolchain, paths[0], tmp_path))
     assert built(analyzer, paths, tmp_path) == expected

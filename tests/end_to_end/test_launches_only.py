@@ -121,9 +121,7 @@ int main(int argc, char **argv) {
 """
 
 
-def test_a_kernel_whose_work_no_function_gives_is_counted_as_it_is_launched(
-    tmp_path: Path,
-) -> None:
+def test_a_kernel_whose_work_no_function_gives_is_counted_as_it_is_launched(tmp_path: Path) -> None:
     source = tmp_path / "steps.cu"
     source.write_text(STEPS)
     words = ("tune", source, "--run", "./{program} {n}", "--vary", "n=100,300", *QUICK)

@@ -19,13 +19,7 @@ from cutune.tuning import stages
 from tests.support.reported_program import RECORDED, with_times
 
 #: In the order in which they are run: later ones use what earlier ones have written.
-CALLS = (
-    cutune.inspect,
-    cutune.tune,
-    cutune.select,
-    cutune.evaluate,
-    cutune.Workspace,
-)
+CALLS = (cutune.inspect, cutune.tune, cutune.select, cutune.evaluate, cutune.Workspace)
 
 
 @pytest.mark.nvcc

@@ -10,27 +10,11 @@ import pytest
 
 from cutune.toolchain.nvcc import find_nvcc
 from tests.support.cutune_runs import QUICK, cutune, in_own_process, let_files_age
+from tests.support.program_texts import TIMES_FACTOR
 from tests.support.short_headers import STANDARD
 
 pytestmark = pytest.mark.nvcc
 
-SOURCE = """#include <cstdio>
-#include <cstdlib>
-#include "factor.h"
-__global__ void scale(int n, float *a) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) a[i] *= FACTOR;
-}
-int main(int argc, char **argv) {
-    int n = atoi(argv[1]);
-    READ;
-    float *a;
-    cudaMalloc(&a, n * sizeof(float));
-    cudaMemset(a, 0, n * sizeof(float));
-    scale<<<(n + 255) / 256, 256>>>(n, a);
-    printf("%d\\n", cudaDeviceSynchronize());
-}
-"""
 #: Is said where an earlier answer is given; else the program is measured.
 NOTE = "[CT022]"
 
@@ -44,7 +28,7 @@ def tuned(folder: Path, *options: str, run: str = "./{program} {n}") -> tuple[st
 
 
 def test_nothing_is_measured_again_unless_something_has_changed(tmp_path: Path) -> None:
-    (tmp_path / "app.cu").write_text(SOURCE.replace("READ", ""))
+    (tmp_path / "app.cu").write_text(TIMES_FACTOR)
     (tmp_path / "factor.h").write_text("#define FACTOR 2\n")
     shown, said = tuned(tmp_path)
     text = (tmp_path / "app.tuned.cu").read_text()
@@ -70,7 +54,7 @@ def test_nothing_is_measured_again_unless_something_has_changed(tmp_path: Path) 
 
 def test_a_program_that_reads_a_file_is_run_each_time(tmp_path: Path) -> None:
     reading = 'if (FILE *file = fopen(argv[2], "r")) n = fscanf(file, "%d", &n) == 1 ? n : 0'
-    (tmp_path / "app.cu").write_text(SOURCE.replace("READ", reading))
+    (tmp_path / "app.cu").write_text(TIMES_FACTOR.replace("float *a;", f"float *a; {reading};", 1))
     (tmp_path / "factor.h").write_text("#define FACTOR 2\n")
     (tmp_path / "size.txt").write_text("4096\n")
     run = "./{program} {n} size.txt"
@@ -114,7 +98,7 @@ def is_proven(lines: list[str]) -> bool:
 
 
 def test_a_source_is_rewritten_again_only_where_something_has_changed(tmp_path: Path) -> None:
-    (tmp_path / "app.cu").write_text(SOURCE.replace("READ", ""))
+    (tmp_path / "app.cu").write_text(TIMES_FACTOR)
     header = tmp_path / "factor.h"
     header.write_text("#define FACTOR 2\n")
     tuned(tmp_path)

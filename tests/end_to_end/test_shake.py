@@ -66,14 +66,7 @@ def shake(*words: object, **variables: str) -> CompletedProcess[str]:
     """`cutune shake` at two sizes; sources come first."""
     with patch.dict(os.environ, variables):
         return cutune(
-            "shake",
-            *QUICK,
-            *words,
-            "-q",
-            "--run",
-            "{program} {n}",
-            "--vary",
-            "n=100,1000",
+            "shake", *QUICK, *words, "-q", "--run", "{program} {n}", "--vary", "n=100,1000"
         )
 
 

@@ -15,12 +15,7 @@ from cutune.passes import ChooseValues
 from cutune.proof.analysis.analyze import analyze
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.search.clones.dependence import Dependent, dependent, versions
-from cutune.search.clones.find_copies import (
-    by_size_verdicts,
-    copies_of,
-    found_copies,
-    tag,
-)
+from cutune.search.clones.find_copies import by_size_verdicts, copies_of, found_copies, tag
 from cutune.search.clones.prove_copies import ProgramWithCopies, unequal_code, without_unproven
 from cutune.source.program import Program
 from cutune.source.rewrite.edits import Copies
@@ -213,13 +208,7 @@ def test_headers_of_the_choice_declare_nothing_of_the_users_name(tmp_path: Path)
 
 @pytest.mark.parametrize(
     "text",
-    [
-        hostile.PLAIN,
-        hostile.MACROS,
-        hostile.DECLARED,
-        hostile.BY_ARGUMENT,
-        hostile.CONSTANTS,
-    ],
+    [hostile.PLAIN, hostile.MACROS, hostile.DECLARED, hostile.BY_ARGUMENT, hostile.CONSTANTS],
 )
 def test_copies_stand_where_their_macros_are(text: str, tmp_path: Path) -> None:
     path = written(tmp_path, text)

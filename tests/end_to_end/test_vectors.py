@@ -19,7 +19,17 @@ pytestmark = pytest.mark.nvcc
 
 PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "neighbours.cu"
 #: Kernels that have copies, and by how many ids a thread of these does.
-VECTORS = {"mix": (16, 4), "clamp": (4,), "add": (4,), "scale": (4,), "threshold": (16, 4)}
+VECTORS = {
+    "mix": (16, 4),
+    "clamp": (4,),
+    "add": (4,),
+    "scale": (4,),
+    "threshold": (16, 4),
+    "pitched": (4,),
+    "in_bytes": (16, 4),
+    "one_of_planes": (4,),
+    "begun": (4,),
+}
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +53,7 @@ def test_kernels_have_them_whose_accesses_the_compiler_joins(program: Program) -
         kernel.name: {r.message for v, r in kernel.variant_reasons if "vec" in v}
         for kernel in program.kernels
     }
-    for name in ("pitched", "apart", "by_function"):
+    for name in ("apart", "by_function", "swap_planes"):
         assert any("no wider than those of the kernel" in said for said in reasons[name]), name
     assert any("as wide as they may be" in said for said in reasons["wide"])
     copies = {kernel.name: {v.name for v in kernel.variants} for kernel in program.kernels}
@@ -71,19 +81,27 @@ def test_results_are_those_of_the_kernel_itself(
     copies = {one.kernel: one for one in read_launches(Path(log)) if f"__{name}" in one.kernel}
     # Bytes begin at multiples of 16, and rows are as long as threads do ids.
     by_bytes, by_words = offset % 16 == 0, offset % 4 == 0
-    of_rows = by_bytes and size // 2 % ids == 0
+    of_rows, of_planes = size // 2 % ids == 0, size % ids == 0
+    of_bytes = {
+        "mix": by_bytes,
+        "threshold": by_bytes and of_rows,
+        "in_bytes": by_bytes,
+    }
     expected_of = {
         "restrict_vec4": {
-            "mix": by_bytes,
+            **of_bytes,
             "clamp": by_words,
             "scale": by_words,
-            "threshold": of_rows,
+            "pitched": of_rows,
+            "one_of_planes": by_words and of_planes,
+            "begun": of_rows,
         },
-        "restrict_vec16": {"mix": by_bytes, "threshold": of_rows},
+        "restrict_vec16": of_bytes,
         "vec4": {"add": by_words},
     }[name]
     for kernel, is_copied in expected_of.items():
         assert any(f"{kernel}__{name}" in one for one in copies) == is_copied, kernel
     for kernel, one in copies.items():
-        along = size // 2 if "threshold" in kernel else 3 * size if "scale" in kernel else size
+        is_of_rows = any(name in kernel for name in ("threshold", "pitched", "in_bytes", "begun"))
+        along = size // 2 if is_of_rows else 3 * size if "scale" in kernel else size
         assert one.grid[0] == -(-along // (one.block[0] * ids)), kernel

@@ -148,10 +148,7 @@ START = [
     "not.b32 %r5, %r0;",
     f"mad.wide.u32 %mine, %r0, {4 * WORDS}, %data;",
 ]
-FINISH = [
-    *(f"st.global.u32 [%mine+{4 * k}], %r{k};" for k in range(REGISTERS)),
-    "ret;",
-]
+FINISH = [*(f"st.global.u32 [%mine+{4 * k}], %r{k};" for k in range(REGISTERS)), "ret;"]
 
 
 def text_of(program: list[str]) -> str:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -159,7 +159,7 @@ def _measured(
     wanted = Counter(
         int(line.split()[0]) for line in candidates_text(program, "paper").splitlines()
     )
-    passes: dict[tuple[str, int | None], list[SweptLaunch]] = {}
+    passes: defaultdict[object, list[SweptLaunch]] = defaultdict(list)
     for lines in found:
         timings = read_entries(lines, TIMING)
         swept = Counter(timing["site"] for timing in timings)
@@ -169,7 +169,8 @@ def _measured(
             print(f"{lines.parent.name}/{lines.name}: {missing} blocks are missing")
         size = int(lines.stem.rpartition("-")[2])
         for launch in swept_launches(program, whole, size, TOLERANCE, counters):
-            passes.setdefault((launch.kernel, launch.size), []).append(launch)
+            # Instances of a template are kernels of their own.
+            passes[launch.kernel, launch.signature, launch.size].append(launch)
     yield from map(_median, passes.values())
 
 
@@ -192,9 +193,12 @@ def _medians(passes: Sequence[Mapping[Block, float]]) -> dict[Block, float]:
 def _joined(
     recorded: Iterable[SweptLaunch], measured: Sequence[SweptLaunch]
 ) -> Iterator[SweptLaunch]:
-    again = {(launch.program, launch.kernel, launch.size) for launch in measured}
+    def place(launch: SweptLaunch) -> object:
+        return launch.program, launch.kernel, launch.signature, launch.size
+
+    again = set(map(place, measured))
     yield from measured
-    yield from (r for r in recorded if (r.program, r.kernel, r.size) not in again)
+    yield from (launch for launch in recorded if place(launch) not in again)
 
 
 if __name__ == "__main__":

@@ -30,11 +30,7 @@ _TO_LINK = "separate compilation mode"
 _LIBRARY = re.compile(r"^\s*#\s*include\s*<(?:cub|cuda|thrust)/", re.MULTILINE)
 _LATER: Final = ((as_users_do, ()),)
 #: Few sources need all headers, or a later standard.
-_WAYS: Final = (
-    (with_short_headers, ()),
-    *_LATER,
-    (as_users_do, ("-rdc=true",)),
-)
+_WAYS: Final = ((with_short_headers, ()), *_LATER, (as_users_do, ("-rdc=true",)))
 
 
 def analyzed(

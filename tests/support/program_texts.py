@@ -12,6 +12,25 @@ void f(int *a, int n) {
 }
 """
 
+#: A program that is compiled with a header, and prints whether its kernel has run.
+TIMES_FACTOR = """\
+#include <cstdio>
+#include <cstdlib>
+#include "factor.h"
+__global__ void scale(int n, float *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] *= FACTOR;
+}
+int main(int argc, char **argv) {
+    int n = atoi(argv[1]);
+    float *a;
+    cudaMalloc(&a, n * sizeof(float));
+    cudaMemset(a, 0, n * sizeof(float));
+    scale<<<(n + 255) / 256, 256>>>(n, a);
+    printf("%d\\n", cudaDeviceSynchronize());
+}
+"""
+
 #: A block adds up its row: lanes tell each other, and warps leave their sums in slots.
 SUM_OF_ROW = """\
 __global__ void NAME(int n, float *a) {

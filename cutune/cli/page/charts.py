@@ -394,7 +394,7 @@ class PredictionAgreement:
 
 
 def agreement(at: AtSizes) -> PredictionAgreement | None:
-    """Of all configurations that have both; None with fewer than two."""
+    """Compare times of configurations that have both; None with fewer than two of them."""
     ratios = sorted(predicted / measured for _, measured, predicted in pairs(at))
     if len(ratios) < 2:
         return None

@@ -333,7 +333,7 @@ class _Choosers:
                 yield self.at(asked)
 
     def at(self, asked: SizeQuestion) -> AtSizes:
-        """At the sizes of a launch; raises as `Chooser.choose` does."""
+        """Answer for the sizes of one launch; raises as `Chooser.choose` does."""
         choice = self._choice.choose(asked.sizes, asked.every)
         predicted = {SweptConfiguration(p.block): p for p in choice.plain.ranked}
         for name, chooser in self.variants.items():

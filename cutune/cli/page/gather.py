@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from cutune import __version__
-from cutune.check.evaluate import TrainingRow, by_name, evaluate_sweep, training_rows
+from cutune.check.evaluate import TrainingRow, evaluate_sweep, model_of, training_rows
 from cutune.cli.page.facts import (
     Modelled,
     definition,
@@ -279,8 +279,7 @@ def report_of(
     kernels = tuple(facts for _, facts in known if facts is not None)
     at = made or datetime.now().astimezone()
     title = workspace.folder.absolute().parent.name or str(workspace.folder)
-    named = by_name(models)
-    launches = [one for one in timings.launches if (one.program, one.kernel) in named]
+    launches = [one for one in timings.launches if model_of(one, models) is not None]
     return PageFacts(
         Path(subjects[0].path).name if len(subjects) == 1 else title,
         device.name,
@@ -288,7 +287,7 @@ def report_of(
         tuple(programs),
         kernels,
         timings.notes,
-        evaluate_sweep(launches, named, device) if launches else None,
+        evaluate_sweep(launches, models, device) if launches else None,
         tuple(provenance(toolchain, device, workspace, models, timings.origins, at)),
     )
 
@@ -303,8 +302,7 @@ def _modelled(
     """The models of a source; `before`: kernels that the page has already."""
     path, modelled, named = Path(subject.path), [], instances_of(subject.models)
     for number, (model, name) in enumerate(zip(subject.models, named, strict=True), before + 1):
-        kernel = (path.stem, model.kernel.name)
-        timed = [one for one in timings.launches if (one.program, one.kernel) == kernel]
+        timed = [one for one in timings.launches if one.is_of(model.kernel)]
         facts = kernel_facts(model, device, (f"kernel-{number}", name, path.name), timed, sizes)
         if facts is not None and subject.program is not None:
             file, line, text = definition(subject.program, model.kernel.name)

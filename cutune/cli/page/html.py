@@ -178,7 +178,7 @@ def _still(report: PageFacts) -> Iterator[tuple[str, LaunchFacts]]:
 
 
 def _bar_width(gain: float, most: float) -> str:
-    """Of a gain, where the greatest fills the picture: a gain of 1 is no bar."""
+    """The width of a gain's bar in percent: 0 for a gain of 1, 100 for the greatest."""
     return f"{100 * max(0.0, gain - 1) / max(most - 1, 0.01):.1f}"
 
 

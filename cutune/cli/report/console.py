@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -50,27 +52,61 @@ def table_within(
 
 
 def with_remarks(
-    heads: Sequence[str], rows: Sequence[Sequence[str | Text]]
+    heads: Sequence[str], rows: Sequence[Sequence[str | Text]], columns: int
 ) -> Iterator[Text | Padding]:
     """Rows as lines for a terminal: the last cell of each stands on lines of its own.
 
-    Columns of which every cell is empty are left out.
+    Columns of which every cell is empty are left out. Where there is no room cells go on below
+    themselves.
     """
     from rich.padding import Padding
     from rich.text import Text
 
     shown = [i for i in range(len(heads) - 1) if any(str(row[i]) for row in rows)]
-    widths = [max(len(heads[i]), *(len(str(row[i])) for row in rows)) for i in shown]
-    for number, row in enumerate([heads, *rows]):
-        line = Text(style="" if number else "dim")
-        for i, width in zip(shown, widths, strict=True):
-            cell = row[i]
-            line.append(cell) if isinstance(cell, str) else line.append_text(cell)
-            line.append(" " * (width - len(str(cell)) + 2))
-        line.rstrip()
-        yield line
-        if number and str(row[-1]):
-            yield Padding(row[-1], (0, 0, 0, INDENT))
+    table = [[row[i] for i in shown] for row in [heads, *rows]]
+    widths = _widths_within(columns, [*zip(*table, strict=True)])
+    for number, cells in enumerate(table):
+        folded = [_folded(cell, width) for cell, width in zip(cells, widths, strict=True)]
+        for parts in zip_longest(*folded, fillvalue=""):
+            line = Text(style="" if number else "dim")
+            for part, width in zip(parts, widths, strict=True):
+                line.append(part) if isinstance(part, str) else line.append_text(part)
+                line.append(" " * (width - len(str(part)) + 2))
+            line.rstrip()
+            yield line
+        if number and str(rows[number - 1][-1]):
+            yield Padding(rows[number - 1][-1], (0, 0, 0, INDENT))
+
+
+#: Where a cell may go on below itself: behind a comma, or a folder.
+_PIECE = re.compile(r".+?(?:, |/|$)")
+
+
+def _widths_within(columns: int, table: Sequence[Sequence[str | Text]]) -> list[int]:
+    """How wide columns are, the last ones no wider than there is room for."""
+    widths = [max(map(len, column)) for column in table]
+    over = sum(widths) + 2 * (len(widths) - 1) - columns
+    for i, column in reversed([*enumerate(table)]):
+        pieces = (
+            len(piece.rstrip())
+            for cell in column
+            for piece in (_PIECE.findall(cell) if isinstance(cell, str) else [str(cell)])
+        )
+        narrow = min(widths[i], max(max(pieces, default=0), widths[i] - max(over, 0)))
+        over -= widths[i] - narrow
+        widths[i] = narrow
+    return widths
+
+
+def _folded(cell: str | Text, width: int) -> list[str | Text]:
+    if not isinstance(cell, str) or len(cell) <= width:
+        return [cell]
+    lines = [""]
+    for piece in _PIECE.findall(cell):
+        if len(f"{lines[-1]}{piece}".rstrip()) > width:
+            lines.append("")
+        lines[-1] += piece
+    return [line.rstrip() for line in lines]
 
 
 def aligned(rows: Sequence[Sequence[str | Text]]) -> Iterator[str]:

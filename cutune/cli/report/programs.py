@@ -185,12 +185,13 @@ def print_programs(
         rows = tuple(_rows(program, multiprocessors))
         if rows and console.is_terminal:
             say(program.source.path, style="bold")
-            for row_or_remark in with_remarks(_COLUMNS, rows):
+            for row_or_remark in with_remarks(_COLUMNS, rows, console.width):
                 console.print(row_or_remark)
         elif rows:
             say("\n".join([program.source.path, *aligned([_COLUMNS, *rows])]), soft_wrap=True)
         for line in _variant_lines(program):
-            say(line, soft_wrap=not console.is_terminal)
+            within = fill(line, console.width, **_INDENTED) if console.is_terminal else line
+            say(within, soft_wrap=True)
         for line in _parameter_lines(program):
             say(line)
         if rows or program.tunables:

@@ -151,7 +151,7 @@ class Shown:
         rows, console = [one.cells for one in self.launches], standard_output()
         console.print(f"{len(rows)} {plural}: {counted or 'nothing to tune'}")
         if console.is_terminal and rows:
-            _, *lines = with_remarks([""] * len(rows[0]), rows)
+            _, *lines = with_remarks([""] * len(rows[0]), rows, console.width)
             for row_or_remark in lines:
                 console.print(row_or_remark)
         else:

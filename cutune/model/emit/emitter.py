@@ -132,7 +132,7 @@ def operation_text(node: Operation, operands: Sequence[str]) -> str:
 
 
 def _precedence(node: Expression) -> int:
-    """Of calls, names and numbers, which never need parentheses, the highest."""
+    """The precedence of an operator; calls, names and numbers never need parentheses."""
     return INFIX.get(node.operator, ("", 3))[1] if isinstance(node, Operation) else 3
 
 

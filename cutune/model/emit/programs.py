@@ -26,12 +26,7 @@ from cutune.model.emit.selected_programs import (
     with_selection,
 )
 from cutune.model.emit.selection import Decider, emit_selection
-from cutune.model.fit.fitted_model import (
-    FittedModel,
-    follows_from,
-    models_and_fresh,
-    read_models,
-)
+from cutune.model.fit.fitted_model import FittedModel, follows_from, models_and_fresh, read_models
 from cutune.model.selection.chooser import DEFAULT
 from cutune.passes import ChooseValues, ReplaceLaunches, ReplaceTunables
 from cutune.proof.analysis.analyzer import Analyzer

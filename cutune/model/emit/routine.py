@@ -147,7 +147,7 @@ def emit_rule(emit: Emitter, rule: SelectionRule, facts: Sequence[str], tables: 
 
 
 def _emit_rules(emit: Emitter, shared: Shared, facts: Sequence[str], tables: Tables) -> None:
-    """As `emit_rule`, for several devices: `cutune_all` is that of the device."""
+    """Emit the rules of several devices; `cutune_all` is that of the device that runs."""
     c_type = _number_type(shared.rules.values())
     rows = {n: _initializer(rule, facts, tables, c_type) for n, rule in shared.rules.items()}
     distinct = list(dict.fromkeys(rows.values()))

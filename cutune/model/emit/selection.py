@@ -61,7 +61,7 @@ class Family:
 
 
 def families(programs: Mapping[int, RationalProgram]) -> list[Family]:
-    """As few programs as possible for all devices; `programs`: by the number of the device."""
+    """Merge the programs of the devices, by their numbers, into as few as possible."""
     alike: dict[object, dict[int, RationalProgram]] = {}
     for number, program in programs.items():
         pruned = _pruned(program)

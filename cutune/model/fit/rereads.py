@@ -34,7 +34,7 @@ TOLERANCE = 0.05
 
 @dataclass(frozen=True)
 class _Passes:
-    """Of an array in a launch: how often all of it is touched, and shares of its new sectors.
+    """How often a launch touches all of an array, and the sectors that it loads again.
 
     Attributes:
         number: of passes.
@@ -80,7 +80,7 @@ class _Launch:
         return sum(self.loaded.values()) + sum(self.stored.values())
 
     def touched(self, array: int) -> dict[int, float]:
-        """By loop; what is loaded and stored there counts once."""
+        """Sectors of the array by loop; one that is loaded and stored there counts once."""
         loops = {loop for one, loop in {*self.loaded, *self.stored} if one == array}
         keys = {loop: (array, loop) for loop in sorted(loops)}
         return {k: max(self.loaded.get(v, 0), self.stored.get(v, 0)) for k, v in keys.items()}
@@ -120,12 +120,9 @@ def _executed(kernel: MeasuredKernel, counts: CountFunctions, launch: Measuremen
 
 
 def reread_columns(
-    kernel: MeasuredKernel,
-    counts: CountFunctions,
-    launches: Sequence[Measurement],
-    classes: int,
+    kernel: MeasuredKernel, counts: CountFunctions, launches: Sequence[Measurement], classes: int
 ) -> Iterator[FeatureColumn]:
-    """Of arrays with passes: what is loaded, what of it is repeated, and what lies between passes.
+    """Yield, for arrays that are read in passes, what is loaded, repeated, and between passes.
 
     `launches`: one for each (class, block). Those of the first class, whose sizes are aligned, tell
     how many passes there are.
@@ -153,7 +150,7 @@ def reread_columns(
 def _spreads(
     kernel: MeasuredKernel, counts: CountFunctions, launch: Measurement
 ) -> tuple[float, ...]:
-    """By array: sectors of the lines that are touched, by touched sectors; at least 1.
+    """For each array, the sectors of its touched lines per touched sector; at least 1.
 
     L1 holds lines. Rows of a block are taken to lie side by side: there a line is filled at last.
     """

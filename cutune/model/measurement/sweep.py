@@ -30,6 +30,7 @@ from cutune.core.typed import (
     typed,
 )
 from cutune.core.workspace import Json, entries_of, read_lines, read_typed, replace_file
+from cutune.model.measurement.measurement import MeasuredKernel
 from cutune.source.program import Program
 from cutune.toolchain.device.thread_block import Block, Depth, Extents, Width, as_block
 from cutune.toolchain.ptxas import StaticCounters
@@ -75,6 +76,8 @@ class SweptLaunch:
         millijoules: by variant ("": the kernel itself) and block, the energy of a launch that is
             repeated; empty where it was not asked for.
         failed: what may be launched so, but did not run or gave other results; no file holds it.
+        signature: the types of its arguments, as `MeasuredKernel.signatures` tells instances of a
+            template apart by them; None: not known.
     """
 
     program: str
@@ -89,6 +92,14 @@ class SweptLaunch:
     variants: Mapping[str, Mapping[Block, float]] = field(default_factory=dict)
     millijoules: Mapping[str, Mapping[Block, float]] = field(default_factory=dict)
     failed: frozenset[SweptConfiguration] = frozenset()
+    signature: int | None = None
+
+    def is_of(self, kernel: MeasuredKernel) -> bool:
+        """Is the model of this kernel, or of this instance of it, asked there?"""
+        named = Path(kernel.origin.path).stem, kernel.name
+        return named == (self.program, self.kernel) and (
+            not kernel.signatures or self.signature in kernel.signatures
+        )
 
     @property
     def best(self) -> Block:
@@ -171,6 +182,7 @@ class _LaunchEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     registers: Count | None = None
     shared_bytes: Count | None = None
     own: Block
+    signature: Annotated[int, msgspec.Meta(ge=0)] | None = None
     microseconds: Annotated[tuple[_Row, ...], msgspec.Meta(min_length=1)]
     variants: dict[Name, tuple[_Row, ...]] = msgspec.field(default_factory=dict)
     millijoules: dict[NameOrNone, tuple[_Row, ...]] = msgspec.field(default_factory=dict)
@@ -277,6 +289,7 @@ def swept_launches(
                 program=Path(program.source.path).stem,
                 kernel=first["kernel"],
                 size=size,
+                signature=first.get("signature"),
                 sizes={n: int(a["value"]) for n, a in arguments if a["kind"] == "integer"},
                 extents=as_block(first["extent"]),
                 own=own,

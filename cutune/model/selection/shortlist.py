@@ -60,9 +60,7 @@ class TimedModel:
 
 
 def with_times(
-    model: FittedModel,
-    device: DeviceProfile,
-    swept: Sequence[SweptLaunch],
+    model: FittedModel, device: DeviceProfile, swept: Sequence[SweptLaunch]
 ) -> TimedModel:
     """The model with what was measured at some of the launches of its runs."""
     predicted = _predicted(model, device)
@@ -116,7 +114,7 @@ class _Length:
         return known[one] if one in known else geometric_mean([*known.values()])
 
     def factor(self, one: SweptConfiguration, own: SweptConfiguration) -> float:
-        """Its own, else the mean of its variant, else that of all but the program's own."""
+        """Its own ratio, else the mean of its variant's, else of all but the program's own."""
         if one in self.ratios:
             return self.ratios[one]
         variant = one.variant
@@ -129,7 +127,7 @@ class _Length:
 
 
 def _joined(lengths: Sequence[_Length]) -> list[_Length]:
-    """As many lengths as a choice may ask, the shortest first: neighbours have one mean."""
+    """Join neighbouring lengths until a choice may ask for all of them; the shortest first."""
     ordered = sorted(lengths, key=lambda one: min(one.predicted.values()))
     count = min(len(ordered), constants.MOST_TIMED_LENGTHS)
     ends = [len(ordered) * place // count for place in range(count + 1)] if count else []

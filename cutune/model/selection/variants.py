@@ -142,7 +142,7 @@ class VariantChooser:
     def choose_each(
         self, asked: Sequence[tuple[Mapping[str, int], int | None]]
     ) -> list[ConfigurationChoice | CutuneError]:
-        """As `choose`, for many sizes at once, which takes little longer than for one."""
+        """Choose for many sizes at once, which takes little longer than for one."""
         choosers = (self._plain, *(chooser for _, chooser in self._of_variants))
         each = zip(*(chooser.choose_each(asked) for chooser in choosers), strict=True)
         preferred = [self._preferred(choices) for choices in each]
@@ -211,7 +211,7 @@ def worthwhile(model: FittedModel, device: DeviceProfile) -> tuple[Worthwhile, .
 
 
 def worthwhile_on(model: FittedModel, devices: Devices) -> list[tuple[Worthwhile, ...]]:
-    """As `worthwhile`, per device, with the candidates that are near the best on any of them.
+    """Return what is `worthwhile` for each device, among candidates near the best on any.
 
     Devices with the same candidates share code where a program is emitted for several.
     """

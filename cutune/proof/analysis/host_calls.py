@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -61,8 +61,8 @@ class HostLaunch:
     """One `<<<…>>>` of the preprocessed program, after its names were resolved.
 
     `path`, `line`: where its statement begins, as line markers say; `path` is absolute, links
-    followed. `order`: 0, 1, … among those of that line. `entries`: mangled names as PTX has them,
-    one per instantiation of the host function around it; none where that is never instantiated.
+    followed; launches of one line stand in its order. `entries`: mangled names as PTX has them, one
+    per instantiation of the host function around it; none where that is never instantiated.
     `declared`: those of them that are, or may be, defined in another translation unit; `weak`:
     those of these that have a definition here, which another one may replace. `indirect`: some
     instantiation calls through a pointer, or its call was not understood.
@@ -70,7 +70,6 @@ class HostLaunch:
 
     path: str
     line: int
-    order: int
     entries: frozenset[str]
     declared: frozenset[str] = frozenset()
     indirect: bool = False
@@ -151,18 +150,15 @@ def read_launches(assembly: str, places: Sequence[tuple[str, int]]) -> Iterator[
     replaceable = set(_WEAK.findall(assembly)) - set(_ALIKE.findall(assembly))
     labels = set(_LABEL.findall(assembly))
     defined = labels - replaceable
-    order: Counter[tuple[str, int]] = Counter()
     for number, place in enumerate(places):
         symbols = {symbol for symbol in callees[number] if symbol is not None}
         yield HostLaunch(
             *place,
-            order[place],
             frozenset(map(entry_name, symbols)),
             frozenset(map(entry_name, symbols - defined)),
             None in callees[number],
             frozenset(map(entry_name, symbols & labels & replaceable)),
         )
-        order[place] += 1
 
 
 class _LineMarkers:

@@ -155,7 +155,7 @@ def _meant(name: str) -> object:
 
 
 def by_last_name(by_name: Mapping[str, Sequence[Kernel]]) -> Mapping[str, Sequence[Kernel]]:
-    """Also all kernels whose names end alike, by that end."""
+    """Return kernels by their names, and by the last part of a name that several share."""
     found: defaultdict[str, list[Kernel]] = defaultdict(list)
     for name, kernels in by_name.items():
         found[plain_name(name)] += kernels

@@ -145,13 +145,6 @@ class Terms:
         assert isinstance(found, Summand), "a part is one of a sum"
         return found
 
-    def total(self, number: int) -> Summand | None:
-        """Return the summand of which a term is the whole sum; None for other terms."""
-        match self._objects[number]:
-            case ("total", int(summand)):
-                return self.summand(summand)
-        return None
-
     def is_share(self, number: int, operation: str) -> bool:
         """Tell whether terms of all blocks, combined by `operation`, give one of their whole sum.
 

@@ -118,12 +118,12 @@ class Reduction:
 
     @property
     def effects(self) -> Mapping[int, bool]:
-        """As those of each ending."""
+        """The effects, which are those of every ending."""
         return self._any.effects
 
     @property
     def of_lanes(self) -> frozenset[int]:
-        """As that of each ending."""
+        """Lines of accesses by lane, which are those of every ending."""
         return self._any.of_lanes
 
     @property

@@ -6,7 +6,7 @@ threads run straight through, and the phases between barriers that all threads o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -223,22 +223,28 @@ def register_pressure(function: Function) -> int:
     with suppress(*UNREADABLE):
         graph, types = Graph(control_flow(function, lambda name: True)), function.registers
         words = {name: _WORDS.get(type_[-2:].lstrip("bfsu"), 0) for name, type_ in types.items()}
-        live = (names for block in graph.flow.blocks for names in _live_within(block, graph))
-        return max((sum(words.get(name, 0) for name in names) for names in live), default=0)
+        each = (one for block in graph.flow.blocks for one in _live_words(block, graph, words))
+        return max(each, default=0)
     return 0
 
 
-def _live_within(block: BasicBlock, graph: Graph) -> Iterator[set[str]]:
-    """Registers whose values may still be read: at the end of a block, then at each instruction."""
+def _live_words(block: BasicBlock, graph: Graph, words: Mapping[str, int]) -> Iterator[int]:
+    """Words that may still be read: at the end of a block, then at each instruction."""
     live = {name for target in block.terminator.targets for name in graph.live[target]}
     if block.terminator.guard:
         live.add(block.terminator.guard)
-    yield live
+    # The sum is carried along: sets are as large as a kernel of many registers.
+    count = sum(words.get(name, 0) for name in live)
+    yield count
     for instruction in reversed(block.instructions):
         if not instruction.guard and instruction.opcode != "call":
-            live.difference_update(results(instruction))
-        live.update(sources(instruction))
-        yield live
+            ended = live.intersection(results(instruction))
+            live -= ended
+            count -= sum(words.get(name, 0) for name in ended)
+        begun = {*sources(instruction)} - live
+        live |= begun
+        count += sum(words.get(name, 0) for name in begun)
+        yield count
 
 
 def is_straight(function: Function, assembly: Container[int]) -> bool:

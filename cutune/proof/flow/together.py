@@ -48,7 +48,7 @@ _BELOW_FIRST, _BELOW_LAST = frozenset({"lt", "ge", "lo", "hs"}), frozenset({"le"
 
 
 class Alike(IntEnum):
-    """Of which threads has a register one value, whenever all of them come to an instruction?"""
+    """The threads that have one value in a register where all of them come to an instruction."""
 
     BLOCK = 0
     WARP = 1

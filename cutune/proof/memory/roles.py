@@ -35,11 +35,15 @@ _EXTENSIONS = ("s8", "u8", "s16", "u16", "s32", "u32")
 
 
 class Term(NamedTuple):
-    """A product: its sign, the parameters in it, and whether it differs between evaluations."""
+    """A product: its sign, the parameters in it, and whether it differs between evaluations.
+
+    `is_in_row`: does it differ between neighbours in x?
+    """
 
     sign: int
     places: frozenset[str]
     varies: bool
+    is_in_row: bool
 
 
 def roles(
@@ -48,6 +52,18 @@ def roles(
     """The strongest role of each parameter that work or addresses depend on."""
     uses = sorted({*_uses(graph, walk, accesses, bounds)}, key=lambda use: -_ORDER.index(use[1]))
     return tuple(sorted(dict(uses).items()))
+
+
+def row_products(atoms: Atoms, accesses: Iterable[MemoryAccess]) -> tuple[frozenset[str], ...]:
+    """The places of parameters in each product at which rows or planes begin.
+
+    Neighbours in x add nothing else to it: where each is a multiple of a number of ids, so many
+    accesses of neighbours lie together as the first of them does.
+    """
+    terms = _Terms(atoms)
+    each = (term for access in accesses for term in terms.of(_without_pointer(access)))
+    found = {term.places for term in each if term.places and not term.is_in_row}
+    return tuple(sorted(found, key=lambda places: (len(places), sorted(places))))
 
 
 def _uses(
@@ -65,8 +81,7 @@ def _uses(
     for access in accesses:
         for comparison in access.known if access.instruction.guard else ():
             yield from _compared(comparison, Role.BRANCH, terms)
-        offset = access.address.terms if access.address is not None else ()
-        for term in terms.of(IntegerPolynomial(tuple(t for t in offset if not _is_pointer(t[0])))):
+        for term in terms.of(_without_pointer(access)):
             yield from _each(term, Role.STRIDE if term.varies else Role.OFFSET)
     yield from _in_steps(accesses)
 
@@ -83,6 +98,11 @@ def _in_steps(accesses: Iterable[MemoryAccess]) -> Iterator[tuple[str, Role]]:
     for (_, monomial), coefficients in found.items():
         if len(coefficients) > 1:
             yield from ((atom.name, Role.STRIDE) for atom in monomial)
+
+
+def _without_pointer(access: MemoryAccess) -> IntegerPolynomial:
+    terms = access.address.terms if access.address is not None else ()
+    return IntegerPolynomial(tuple(term for term in terms if not _is_pointer(term[0])))
 
 
 def _is_pointer(monomial: Monomial) -> bool:
@@ -173,7 +193,8 @@ class _Terms:
                 found += [term._replace(sign=sign * term.sign) for term in self.of(number)]
                 continue
             places = frozenset(place for atom in monomial for place in self._places(atom))
-            found.append(Term(sign, places, any(map(self._varies, monomial))))
+            is_in_row = any("x" in self.atoms.properties(atom).ids for atom in monomial)
+            found.append(Term(sign, places, any(map(self._varies, monomial)), is_in_row))
         return found
 
     def _varies(self, atom: Atom) -> bool:

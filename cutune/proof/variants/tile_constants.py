@@ -21,7 +21,7 @@ from cutune.source.host_formula import (
     parts,
 )
 from cutune.source.kernel_variant import BLOCK_OF
-from cutune.source.program import LaunchSite
+from cutune.source.program import Configuration, LaunchSite
 from cutune.source.unit.unit import template_parameters
 from cutune.toolchain.device.thread_block import Block
 from cutune.toolchain.kernel_names import demangled
@@ -143,16 +143,20 @@ def _join_computed(found: dict[str, TileConstant], names: Sequence[Name]) -> Non
 
 def _numbers_of(sites: Sequence[LaunchSite]) -> Iterator[TileConstant]:
     """The sizes of a block that is written in numbers, or by a variable of the host."""
-    blocks = {
-        whole_shape(site.resolved.block) if site.resolved is not None else None for site in sites
-    }
+    known = map(usual, sites)
+    blocks = {whole_shape(one.block) if one is not None else None for one in known}
     if len(blocks) == 1 and (block := blocks.pop()) is not None:
         for size in sorted({*block} - {1}):
             yield TileConstant(f"{NUMBER}{size}", f"{BLOCK_OF}{size}", size, is_number=True)
 
 
+def usual(site: LaunchSite) -> Configuration | None:
+    """The configuration that a launch may have. A copy is launched only where it has it."""
+    return site.by_calls or site.resolved
+
+
 def _names_in_configuration(site: LaunchSite) -> Iterator[Name]:
-    resolved = site.resolved
+    resolved = usual(site)
     assert resolved is not None, "a launch that is open"
     shared = (resolved.shared,) if resolved.shared is not None else ()
     for formula in (*resolved.block, *resolved.grid, *shared):
@@ -234,8 +238,9 @@ def _arguments_in(text: str) -> list[str]:
 
 
 def _numbers_in_block(site: LaunchSite) -> Iterator[int]:
-    assert site.resolved is not None, "a launch that is open"
-    for part in (part for formula in site.resolved.block for part in parts(formula)):
+    resolved = usual(site)
+    assert resolved is not None, "a launch that is open"
+    for part in (part for formula in resolved.block for part in parts(formula)):
         if isinstance(part, Number) and part.value.denominator == 1:
             yield int(part.value)
 

@@ -33,6 +33,7 @@ from cutune.proof.variants.tile_constants import (
     TileConstant,
     Values,
     constants_of,
+    usual,
     whole_shape,
 )
 from cutune.proof.variants.tile_design import MOST_COMPILED, Chosen, combinations, designed
@@ -102,7 +103,7 @@ def _is_open(kernel: Kernel, sites: Sequence[LaunchSite]) -> bool:
 def _is_read(site: LaunchSite) -> bool:
     """May a launch be rewritten, and is its configuration read?"""
     is_refused = site.verdict is Verdict.REFUSED
-    return is_refused and site.called is not None and site.resolved is not None
+    return is_refused and site.called is not None and usual(site) is not None
 
 
 def _all_copies(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[KernelVariant]:
@@ -170,7 +171,7 @@ def _tiles(
     all constants, as they are, and as they are in the copy. `asks`: is a grid that is one number,
     though of sizes with names, as many blocks as the program asks for?
     """
-    resolved = site.resolved
+    resolved = usual(site)
     assert resolved is not None, "a launch that is open"
     own_block, block = (whole_shape([_with(f, v) for f in resolved.block]) for v in (own, values))
     own_shared, shared = (_bytes(resolved.shared, v) for v in (own, values))

@@ -15,8 +15,8 @@
 
 The ids of a thread follow each other, so that the compiler may join what they load and store to
 accesses of up to 16 bytes. For that it has to know that pointers are aligned, which the launch
-asks; that rows of several dimensions are, whose width the launch asks to be a multiple; that what
-is stored lies apart from what is loaded, which `restrict` tells; and that all ids are below the
+asks; that rows and planes are, so that widths and pitches are asked to be multiples; that what is
+stored lies apart from what is loaded, which `restrict` tells; and that all ids are below the
 guard bounds: what is assumed of each is what was tested of the last.
 
 The body is given a place and a thread of which `place * blockDim.x + thread` is the id. That is
@@ -33,7 +33,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
+from itertools import chain, permutations
 
 from cutune.core.codes import Code
 from cutune.proof.entry_proof import EntryProof
@@ -47,7 +47,6 @@ from cutune.proof.variants.coarsen import (
     body_of,
     copy_for_proof,
     guarded,
-    is_line,
     read_unread,
 )
 from cutune.proof.variants.restrict import pointers_of, restriction_if_legal, with_restriction
@@ -57,7 +56,7 @@ from cutune.ptx.types import Instruction, Module
 from cutune.ptx.units import global_widths
 from cutune.source.host_formula import names_in, renamed
 from cutune.source.kernel_variant import KernelVariant
-from cutune.source.program import Kernel
+from cutune.source.program import Kernel, Role
 
 NAME = "vectors"
 #: Bytes of the largest access of a thread; pointers have to be multiples of it.
@@ -117,8 +116,7 @@ def vectors(text: KernelText, proofs: Sequence[EntryProof]) -> Iterator[KernelVa
         raise Illegal(Code.VARIANT_USELESS, "its guard bound is no number that a thread can test")
     base = restriction_if_legal(text, proofs)
     moved = text.copy(copy_for_proof(kernel, MOVED), _moved(text))
-    # Rows begin at multiples of what they hold, if it is their width that bounds them.
-    rows = () if is_line(kernel) else tuple(dict.fromkeys(names_in(bounds[0].text)))
+    rows = _widths_of_rows(kernel, proofs)
     pointers, names = tuple(pointers_of(kernel)), [one.name for one in kernel.parameters]
     for ids in _IDS[narrowest]:
         changes = _several(text, bounds, ids, rows)
@@ -130,6 +128,21 @@ def vectors(text: KernelText, proofs: Sequence[EntryProof]) -> Iterator[KernelVa
             aligned=pointers,
             divided=tuple(map(names.index, rows)),
         )
+
+
+def _widths_of_rows(kernel: Kernel, proofs: Sequence[EntryProof]) -> list[str]:
+    """Return parameters that make rows and planes begin at multiples, if they are multiples.
+
+    One of each product suffices: one that others need as well, or else what tells most of sizes.
+    """
+    roles = {one.name: tuple(Role).index(one.role) for one in kernel.data_parameters}
+    integers = {f"{n}:0": one.name for n, one in enumerate(kernel.parameters) if one.integer}
+    widths = dict[str, None]()
+    for product in sorted({*chain(*(proof.row_products for proof in proofs))}, key=len):
+        names = sorted(integers[at] for p in product if (at := p.rpartition(":")[0]) in integers)
+        if names and widths.keys().isdisjoint(names):
+            widths[min(names, key=lambda name: roles.get(name, len(Role)))] = None
+    return [*widths]
 
 
 def reads_more_than_id(module: Module, entry: str) -> str | None:
@@ -217,8 +230,10 @@ def _several(
         for one in text.kernel.parameters
     )
     loop = f"for (unsigned {EACH} = 0; {EACH} < {ids}u; ++{EACH})"
-    places = [f"{_FIRST} + {EACH}", *(f"blockIdx.{d} * blockDim.{d} + threadIdx.{d}" for d in "yz")]
-    last = [f"{_FIRST} + {ids - 1}u", *places[1:]]
+    others = [f"blockIdx.{d} * blockDim.{d} + threadIdx.{d}" for d in "yz"]
+    last = [f"{_FIRST} + {ids - 1}u", *others]
+    # All ids fit into 31 bits there, so that widening them is no obstacle for the compiler.
+    places = [f"({_FIRST} & 2147483647u) + {EACH}", *others]
     tests = " && ".join(one.reached_by(last[one.axis]) for one in bounds)
     assumed = "".join(one.assumed_of(places[one.axis], whole) for one in bounds)
     at = f"uint3{{0u, blockIdx.y, blockIdx.z}}, uint3{{{places[0]}, threadIdx.y, threadIdx.z}}"

@@ -319,8 +319,7 @@ def _check_reached(found: Dependent, one: Declaration) -> None:
     if one.kind is Kind.VARIABLE:
         if not _is_constant(found, one):
             raise NotBySize(
-                f"it uses the variable '{shown}'",
-                "pass it as an argument, or make it a constant",
+                f"it uses the variable '{shown}'", "pass it as an argument, or make it a constant"
             )
     elif one.kind is Kind.PROTOTYPE:
         if not any(one.names & d.names and d.kind is Kind.FUNCTION for d in found.own):

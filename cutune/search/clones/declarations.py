@@ -100,7 +100,7 @@ class Declaration:
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """Its tokens as texts, which say whether two declarations are the same."""
+        """The texts of its tokens, by which declarations are compared."""
         return tuple(token.text for token in self.tokens)
 
     @cached_property

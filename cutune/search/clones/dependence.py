@@ -147,11 +147,11 @@ class Dependent:
         return self.versions.own.declarations
 
     def of(self, index: int) -> Declaration:
-        """At the program's own values."""
+        """Return a declaration as it is at the program's own values."""
         return self.own[index]
 
     def versions_of(self, index: int) -> Iterable[Declaration]:
-        """At all values, each text once."""
+        """Return a declaration as it is at all values, each text once."""
         versions = (version.declarations[index] for version in self.versions.all)
         return {version.texts: version for version in versions}.values()
 

@@ -21,13 +21,7 @@ from cutune.proof.same_code import code_of
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module, PtxError
 from cutune.search.clones.declarations import Declaration, Expanded, Kind
-from cutune.search.clones.dependence import (
-    Dependent,
-    NotBySize,
-    Versions,
-    expanded,
-    plain_unit,
-)
+from cutune.search.clones.dependence import Dependent, NotBySize, Versions, expanded, plain_unit
 from cutune.source.program import Program
 from cutune.source.rewrite.edits import Copies, dispatcher
 from cutune.source.rewrite.pipeline import TranslationUnit, run_passes

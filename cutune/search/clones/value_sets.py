@@ -22,12 +22,7 @@ from cutune.core.typed import Integer, MemberName, Word, require
 from cutune.passes import ChooseValues
 from cutune.proof.compiled import UnitCompiler
 from cutune.search.clones.dependence import NotBySize
-from cutune.search.clones.find_copies import (
-    by_size_verdict,
-    found_copies,
-    note_of,
-    tag,
-)
+from cutune.search.clones.find_copies import by_size_verdict, found_copies, note_of, tag
 from cutune.search.clones.prove_copies import ProgramWithCopies, without_unproven
 from cutune.search.neighbours.classifier import ChoiceModel, Regret, fit_choice, regret
 from cutune.search.neighbours.emit_classifier import (

@@ -223,11 +223,7 @@ class Technique:
 
 
 def search(
-    technique: Technique,
-    tries: Tries,
-    start: Rows,
-    state: int = STATE,
-    first: Sequence[Rows] = (),
+    technique: Technique, tries: Tries, start: Rows, state: int = STATE, first: Sequence[Rows] = ()
 ) -> None:
     """Try `first` and the start, then what the technique says, then all that it does not lead to.
 

@@ -197,7 +197,7 @@ class HostFunction(HostStatements):
         return template_end(self.syntax.tokens, range(opener, stop), stops)
 
     def _inner_scope(self, index: int) -> Range | None:
-        """Of parameters of lambdas and local classes, "(" … ")" … "{", and of `auto [a, b]`."""
+        """The scope of parameters of lambdas and local classes, and of names in `auto [a, b]`."""
         tokens, partner = self.syntax.tokens, self.syntax.brackets.partner
         around = self.syntax.innermost(index)
         if around < 0 or partner[around] < 0:

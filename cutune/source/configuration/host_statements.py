@@ -103,7 +103,7 @@ class HostStatements:
         return closer if closer > 0 else end
 
     def _end(self, index: int) -> int:
-        """As `statement_end`, without the `while` of `do`; each is walked through once."""
+        """The end of a statement, before the `while` of a `do`; each is walked through once."""
         tokens, partner, last = self.syntax.tokens, self.syntax.brackets.partner, self.extent[1]
         place, passed, end = index, [], last
         while place < last:

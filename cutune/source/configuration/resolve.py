@@ -5,14 +5,14 @@ Names are replaced by what reaches the launch, to a few levels; see `definitions
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from cutune.source.configuration.block_dependence import grid_form
 from cutune.source.configuration.class_members import ClassMembers, template_argument
 from cutune.source.configuration.definitions import Reaching, ReachingDefinition
-from cutune.source.configuration.host_scopes import HostVariable
+from cutune.source.configuration.host_scopes import PARAMETER, HostVariable
 from cutune.source.host_formula import (
     ONE,
     REAL_TYPES,
@@ -35,7 +35,7 @@ from cutune.source.host_formula import (
     text_of,
 )
 from cutune.source.program import DIMENSIONS, Configuration, Shape
-from cutune.source.syntax.parse import Launch, Range, Syntax
+from cutune.source.syntax.parse import Launch, Range, SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token, word_set
 from cutune.source.unit.integers import integer_type
 from cutune.source.unit.macros import Unexpandable
@@ -47,6 +47,8 @@ _WIDE = 4
 _ROUNDING = frozenset({"ceil", "ceilf", "floor", "floorf", "min", "max"})
 _SPECIFIERS = word_set("static inline constexpr __host__ __device__ __forceinline__ const extern")
 _UNKNOWN = Opaque("?")
+#: Keys of names that mean the same in all functions of a file.
+_OF_FILE = ("macro ", "constant ", "member ")
 #: The largest number of the 32 bits that a block holds.
 _LARGEST = (1 << 32) - 1
 
@@ -72,6 +74,56 @@ class Configurations:
             return self._resolve(syntax, launch, compiled)
         except RecursionError:
             return None
+
+    def by_calls(self, syntax: Syntax, launch: Launch) -> Configuration | None:
+        """Resolve a configuration that the calls of the function around a launch give it.
+
+        None where neither grid nor block is a parameter, or calls of this file do not agree. Names
+        are those of the function. Others may call it, too: it is asked as the launch runs.
+        """
+        own = self.resolve(syntax, launch)
+        if own is None or launch.function is None:
+            return None
+        formulas = self._formulas(syntax, launch)
+        names = _parameter_names(syntax, launch.function)
+        shapes = [own.grid, own.block]
+        for axis, (first, last) in enumerate(launch.configuration[:2]):
+            name = syntax.tokens[first].text
+            if first == last and name in names and formulas.is_untouched(name, launch.callee[0]):
+                given = self._given(syntax, launch.function, names, names.index(name))
+                if given is None:
+                    return None
+                shapes[axis] = given
+        if shapes == [own.grid, own.block]:
+            return None
+        forms = tuple(grid_form(g, shapes[1]) for g in shapes[0])
+        return Configuration(shapes[0], shapes[1], own.shared, (forms[0], forms[1], forms[2]))
+
+    def _given(
+        self, syntax: Syntax, function: SourceFunction, names: Sequence[str], position: int
+    ) -> Shape | None:
+        """The shape that all calls of a function give one of its parameters."""
+        found: list[Shape] = []
+        for index, token in enumerate(syntax.tokens):
+            if token.text != function.name or not (around := syntax.functions_around(index)):
+                continue  # It is something else, or a declaration.
+            end = syntax.brackets.partner[index + 1]
+            if syntax.tokens[index + 1].text != "(" or around[-1] is function or end < index:
+                return None
+            caller = self._function(syntax, around[-1])
+            given = [*split_commas(syntax.part((index + 2, end - 1)))]
+            if position >= len(given):
+                return None
+            place = _Place(caller, index)
+            known = {
+                (argument.text, argument.key): name
+                for name, tokens in zip(names, given, strict=False)
+                if isinstance(argument := place.resolved(caller.formula(tokens)), Name)
+            }
+            x, y, z = (_renamed(f, known) for f in place.shape(caller.formula(given[position])))
+            found.append((x, y, z))
+        written = {tuple(map(text_of, shape)) for shape in found}
+        return found[0] if len(written) == 1 else None
 
     def keeps_block(
         self, syntax: Syntax, launch: Launch, place: int, block: Formula, passed_as: str
@@ -117,8 +169,10 @@ class Configurations:
         return grid, block
 
     def _formulas(self, syntax: Syntax, launch: Launch) -> _FunctionFormulas:
-        function = launch.function
-        assert function is not None
+        assert launch.function is not None
+        return self._function(syntax, launch.function)
+
+    def _function(self, syntax: Syntax, function: SourceFunction) -> _FunctionFormulas:
         key = (id(syntax), function.parameters[0])
         if key not in self._functions:
             self._functions[key] = _FunctionFormulas(syntax, function, self.unit, self._members)
@@ -143,6 +197,34 @@ def _with_values(written: Shape, compiled: Sequence[Shape]) -> Shape:
     return (found[0], found[1], found[2])
 
 
+def _parameter_names(syntax: Syntax, function: SourceFunction) -> list[str]:
+    """The names of a function's parameters in their order; empty for one without a name."""
+    found = []
+    for tokens in split_commas(
+        syntax.part((function.parameters[0] + 1, function.parameters[1] - 1))
+    ):
+        texts = [token.text for token in tokens]
+        head = tokens[: texts.index("=")] if "=" in texts else tokens
+        words = [token.text for token in head if token.kind == "IDENTIFIER"]
+        found.append(words[-1] if len(words) > 1 else "")
+    return found
+
+
+def _renamed(formula: Formula, known: Mapping[tuple[str, str | None], str]) -> Formula:
+    """A formula of a call in the names of the function that is called.
+
+    `known`: its parameters by what is given for them. Other variables of the caller mean nothing
+    there, so that their values stand for them.
+    """
+    if isinstance(formula, Name):
+        if (name := known.get((formula.text, formula.key))) is not None:
+            return Name(name, formula.key)
+        if (formula.key or "").startswith(_OF_FILE):
+            return formula
+        return _UNKNOWN if formula.value is None else _renamed(formula.value, known)
+    return rebuilt(formula, partial(_renamed, known=known))
+
+
 @dataclass(frozen=True)
 class _FunctionFormulas(Reaching):
     """Formulas as one function of the host writes them."""
@@ -154,6 +236,13 @@ class _FunctionFormulas(Reaching):
 
     def formula(self, tokens: Sequence[Token]) -> Formula:
         return formula_of(tokens, self.size_of)
+
+    def is_untouched(self, name: str, at: int) -> bool:
+        """Has a parameter, at a place, the value that the call has given it?"""
+        variable = self.variable(name, at)
+        definition = self.reaching(variable, at) if variable is not None else None
+        is_given = definition is not None and definition.value is None
+        return is_given and variable is not None and variable.opening == PARAMETER
 
     def size_of(self, words: Sequence[str]) -> int | None:
         """The bytes of a basic type, which a macro or a `typedef` may stand for."""

@@ -87,10 +87,7 @@ def may_stand_in(
 
 
 def _is_width(
-    position: int,
-    written: Sequence[str],
-    arguments: Sequence[str],
-    resolved: Configuration | None,
+    position: int, written: Sequence[str], arguments: Sequence[str], resolved: Configuration | None
 ) -> bool:
     """Is an argument the width of the block, which has one thread in y and z?"""
     if position >= len(arguments) or len(written) < 2 or resolved is None:

@@ -185,7 +185,7 @@ class KernelOperands:
 
 @dataclass(frozen=True)
 class BlockOperands:
-    """Those operands of a kernel that may stand for the sizes of a block (0: not known)."""
+    """The operands of a kernel that may stand for the sizes of a block (0: not known)."""
 
     kernel: KernelOperands
     block: Block

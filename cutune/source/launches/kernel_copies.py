@@ -29,13 +29,17 @@ class CopyCandidate:
 
 
 def launched_alone(program: Program) -> Iterator[tuple[Kernel, list[LaunchSite]]]:
-    """Each kernel that is launched, and shares its name with no other, with its launches."""
+    """Each kernel that is launched, and shares its name with no other, with its launches.
+
+    None of very long code: dozens of copies of it would be compiled.
+    """
     launches: defaultdict[str, list[LaunchSite]] = defaultdict(list)
     for site in program.launches:
         launches[site.kernel].append(site)
     names = Counter(kernel.name for kernel in program.kernels)
     for kernel in program.kernels:
-        if names[kernel.name] == 1 and kernel.name in launches:
+        is_long = kernel.block_use.is_long
+        if names[kernel.name] == 1 and kernel.name in launches and not is_long:
             yield kernel, launches[kernel.name]
 
 

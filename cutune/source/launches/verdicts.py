@@ -121,12 +121,7 @@ class _File:
     """What the launches of one file are judged by; see `launch_sites`."""
 
     def __init__(
-        self,
-        syntax: Syntax,
-        unit: Unit,
-        kernels: ByName,
-        is_early: bool,
-        named: Mapping[int, str],
+        self, syntax: Syntax, unit: Unit, kernels: ByName, is_early: bool, named: Mapping[int, str]
     ) -> None:
         self.syntax, self.unit, self.kernels = syntax, unit, kernels
         self.is_early, self.named = is_early, named
@@ -182,6 +177,7 @@ class _Judged:
             reason=refusal.message if refusal else _proven(self.kernel),
             code=refusal.code if refusal else None,
             resolved=self.resolved,
+            by_calls=self.file.configurations.by_calls(syntax, launch) if refusal else None,
             shared=shared,
             called=brackets if callee else None,
             is_global=callee.is_global if callee else False,

@@ -54,7 +54,7 @@ def guard_parameters(kernel: Kernel, guard: str) -> tuple[int, ...] | None:
 
 
 def dimension_rule(kernel: Kernel, dimension: int) -> Rule:
-    """By which rule a dimension may be re-blocked."""
+    """The rule by which a dimension may get other blocks."""
     proof = kernel.dimensions[dimension]
     if DIMENSIONS[dimension] not in kernel.pure_dimensions:
         return Rule.FIXED

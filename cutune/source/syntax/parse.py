@@ -385,10 +385,7 @@ def _significant(text: str) -> tuple[list[Token], list[Directive]]:
 
 
 def _diagnostics(
-    source: Source,
-    tokens: Sequence[Token],
-    directives: Sequence[Directive],
-    brackets: Brackets,
+    source: Source, tokens: Sequence[Token], directives: Sequence[Directive], brackets: Brackets
 ) -> tuple[Diagnostic, ...]:
     bracket = brackets.unbalanced
     is_text = "\0" not in source.text

@@ -75,7 +75,7 @@ class Structures:
     def integers(
         self, structure: Structure, depth: int = 0
     ) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-        """Its integers, those of structures in it too: name, type, and pointers that lead there."""
+        """Yield name, type and pointers to members for its integers, also in inner structures."""
         for name, words in structure.members.items():
             step = f"&{structure.path}::{name}"
             integer = integer_type(words, self.unit.typedefs)
@@ -88,7 +88,7 @@ class Structures:
 
     @cached_property
     def _by_name(self) -> Mapping[str, Structure | None]:
-        """By the last part of their names; None where that is not plain, or means several."""
+        """Structures by the last part of their names; None where that means several."""
         found: dict[str, Structure | None] = {}
         vectors = {structure.path.removeprefix("::"): structure for structure in _VECTORS}
         macros = self.unit.macros.definitions

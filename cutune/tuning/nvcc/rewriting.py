@@ -116,7 +116,7 @@ class _RewrittenCommand:
 
     @property
     def making(self) -> Making | None:
-        """Of its only shadow: kept once that is compiled."""
+        """How its only shadow was made: kept once that is compiled."""
         return self.question.shadow.making if self.question is not None else None
 
     def was_given(self, place: ObjectPlace | None) -> bool:
@@ -382,10 +382,6 @@ class _Rewriter:
         was = unit.own_workspace(workspace).models.exists() or knows_others(unit, workspace)
         flags = COMPATIBILITY_FLAGS if EMULATED in settings.modes or was else ()
         return _Rewriter(unit, workspace, settings, Toolchain(str(nvcc.path), flags))
-
-    @property
-    def instruments(self) -> bool:
-        return INSTRUMENT in self.settings.modes
 
     def kept_or_made(self, assumes: bool) -> ShadowSource | None:
         """`assumes`: may the device code be that of an earlier build, until nvcc has run?"""

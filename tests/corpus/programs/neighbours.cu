@@ -35,11 +35,37 @@ __global__ void threshold(const byte *in, byte *out, int width, int height, int 
     if (x < width && y < height) out[y * width + x] = in[y * width + x] > least ? 255 : 0;
 }
 
-// Every other row begins elsewhere: nothing is known of where.
+// Rows are as far from each other as a parameter says, and planes, and both.
 __global__ void pitched(const float *in, float *out, int width, int height, int pitch) {
     int x = blockIdx.x * blockDim.x + threadIdx.x;
     int y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x < width && y < height) out[y * pitch + x] = 2 * in[y * pitch + x];
+}
+
+__global__ void in_bytes(const byte *in, byte *out, int width, int height, size_t pitch) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < width && y < height) out[y * pitch + x] = in[y * pitch + x] ^ 85;
+}
+
+// Through one pointer, planes may be the same for all that the compiler knows.
+__global__ void swap_planes(byte *image, int plane) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= plane) return;
+    byte first = image[i];
+    image[i] = image[i + 2 * plane], image[i + 2 * plane] = first;
+}
+
+__global__ void one_of_planes(const float *in, float *out, int n, int plane, unsigned which) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[which * plane + i] = in[i] + out[which * plane + i];
+}
+
+// Rows begin at places that are loaded: nothing is known of where.
+__global__ void begun(const float *in, float *out, int width, int height, const int *begin) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < width && y < height) out[y * width + x] = in[begin[y] + x];
 }
 
 // The compiler knows that neighbours need not be.
@@ -83,7 +109,8 @@ template <class T> static void show(const T *p, size_t n) {
 
 int main(int argc, char **argv) {
     const int n = argc > 1 ? atoi(argv[1]) : 1000, off = argc > 2 ? atoi(argv[2]) : 0;
-    const int m = n * 6 + 64, height = 7;
+    const int m = n * 6 + 64;
+    constexpr int height = 7;
     std::vector<float> start(2 * m);
     for (int i = 0; i < 2 * m; ++i) start[i] = (float)(i * 37 % 101) / 8 - 5;
     float *x, *y;
@@ -95,6 +122,9 @@ int main(int argc, char **argv) {
     cudaMemcpy(a, start.data(), 8 * m, cudaMemcpyHostToDevice);
     cudaMemcpy(b, start.data() + 3, 8 * m - 12, cudaMemcpyHostToDevice);
     cudaMemset(c, 0, 8 * m);
+    int starts[height] = {0, 3, 4, 9, 1, 2, 8}, *begin;
+    cudaMalloc(&begin, sizeof starts);
+    cudaMemcpy(begin, starts, sizeof starts, cudaMemcpyHostToDevice);
     const int blocks = (n + 95) / 96;
     mix<<<blocks, 96>>>(n, a + off, b + off, c + off);
     show(c, m);
@@ -107,7 +137,15 @@ int main(int argc, char **argv) {
     const dim3 block(32, 4), grid((n / 2 + 31) / 32, (height + 3) / 4);
     threshold<<<grid, block>>>(a + off, c + off, n / 2, height, 60);
     show(c, m);
-    pitched<<<grid, block>>>(x, y, n / 2, height, n / 2 + 3);
+    pitched<<<grid, block>>>(x, y, n / 2, height, n / 2 + 4);
+    show(y, m);
+    in_bytes<<<grid, block>>>(a, c + off, n / 2, height, (n / 2 + 15) / 16 * 16);
+    show(c, m);
+    swap_planes<<<blocks, 96>>>(a + off, n);
+    show(a, m);
+    one_of_planes<<<blocks, 96>>>(x, y + off, n, n + 24, 1);
+    show(y, m);
+    begun<<<grid, block>>>(x, y, n / 2, height, begin);
     show(y, m);
     apart<<<blocks, 96>>>(n, x, y);
     show(y, m);

@@ -22,12 +22,7 @@ def loaded(text: str = TEXT, **named: Any) -> Any:
 
 
 def called(
-    kernel: Any,
-    n: Any = N,
-    a: Any = TWO,
-    grid: Any = GRID,
-    block: Any = BLOCK,
-    **named: Any,
+    kernel: Any, n: Any = N, a: Any = TWO, grid: Any = GRID, block: Any = BLOCK, **named: Any
 ) -> np.ndarray[Any, Any]:
     y, x = ones(), cp.asarray(np.arange(N, dtype=np.float32))
     kernel(grid, block, (n, a, x, y), **named)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cutune.check.evaluate import OWN, Evaluation, by_name, evaluate_sweep
+from cutune.check.evaluate import OWN, Evaluation, evaluate_sweep, model_of
 from cutune.model.measurement.sweep import SweptLaunch, read_sweep
 from cutune.model.selection.chooser import DEFAULT
 from cutune.toolchain.device.profile import DeviceProfile
@@ -36,10 +36,9 @@ def swept() -> Iterator[SweptLaunch]:
 
 @pytest.fixture(scope="module")
 def evaluation(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
-    models = by_name(stored_models(tmp_path_factory.mktemp("models")))
-    return evaluate_sweep(
-        [one for one in swept() if (one.program, one.kernel) in models], models, H200
-    )
+    models = stored_models(tmp_path_factory.mktemp("models"))
+    launches = [one for one in swept() if model_of(one, models) is not None]
+    return evaluate_sweep(launches, models, H200)
 
 
 def test_every_swept_launch_of_the_models_is_judged(evaluation: Evaluation) -> None:

@@ -42,6 +42,7 @@ from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block
 from cutune.toolchain.ptxas import StaticCounters
 from tests.support.analyzed import analyzed
+from tests.support.replayed_kernels import measured
 from tests.support.swept_programs import JUDGES, SAMPLES, recorded_sweep
 
 RECORDED = Path(__file__).parents[2] / "recorded"
@@ -83,6 +84,7 @@ def test_variants_count_among_the_best() -> None:
 
 def test_a_sweep_survives_its_file(tmp_path: Path) -> None:
     named = replace(SECOND, sizes={"n": 1000, "step": 3}, extents=(1000, 1, 1), size=None)
+    named = replace(named, signature=1 << 63 | 5)
     varied = replace(FIRST, variants={"restrict": {LARGE: 0.5}, "x2": {SMALL: 0.25}})
     sweep = RecordedSweep("NVIDIA H200", "580", "how", (FIRST, named, varied))
     path = tmp_path / "sweep.json"
@@ -121,8 +123,10 @@ def test_a_damaged_sweep(launch: dict[str, object], tmp_path: Path) -> None:
     assert caught.value.diagnostic.code.number == "CT012"
 
 
-#: Their launches were not tunable when their sets were swept.
+#: Their launches were not tunable when their sets were swept, or times of several instances of a
+#: template were recorded as one.
 NOT_SWEPT = {
+    "parallel_for",
     "residual_norm",
     "residual_layernorm",
     "rmsnorm_vectors",
@@ -218,12 +222,14 @@ def test_lines_of_the_probe_become_a_launch(tmp_path: Path) -> None:
     varied = [*entries, timing(128, [0.02, 0.03], variant="restrict")]
     (known,) = swept_launches(program, varied, 1000, 1e-5, static)
     assert known == replace(found, variants={"restrict": {(128, 1, 1): 20.0}})
+    (told,) = swept_launches(program, [{**one, "signature": 7} for one in entries], 1000, 1e-5, {})
+    assert told.signature == 7
     assert swept_launches(program, entries[2:], 1000, 1e-5, static) == []
     assert read_entries(tmp_path / "none", "cutune-timing-1") == []
 
 
 def test_strategies() -> None:
-    evaluation = evaluate_sweep([FIRST, SECOND, THIRD], {}, H200, train=512)
+    evaluation = evaluate_sweep([FIRST, SECOND, THIRD], [], H200, train=512)
     answers = {case.launch.size: case.answers for case in evaluation.cases}
     assert list(answers) == [1000, 3000]
     assert [answers[size][OWN] for size in answers] == [(MIDDLE, ""), (MIDDLE, "")]
@@ -237,7 +243,7 @@ def test_strategies() -> None:
 
 
 def test_without_a_training_size_all_launches_are_cases() -> None:
-    evaluation = evaluate_sweep([FIRST, SECOND, THIRD], {}, H200)
+    evaluation = evaluate_sweep([FIRST, SECOND, THIRD], [], H200)
     reused = [case.answers[REUSED] for case in evaluation.cases]
     assert reused == [None, (SMALL, ""), (SMALL, "")]
 
@@ -245,8 +251,17 @@ def test_without_a_training_size_all_launches_are_cases() -> None:
 def test_who_reuses_timings_reuses_no_variant_that_the_model_lacks() -> None:
     """Without a model there is nothing but the kernel that the program could launch."""
     varied = replace(FIRST, variants={"restrict": {LARGE: 0.5}})
-    (case, _) = evaluate_sweep([varied, SECOND], {}, H200).cases
+    (case, _) = evaluate_sweep([varied, SECOND], [], H200).cases
     assert case.launch.fastest == (SMALL, "")
+
+
+def test_a_model_of_one_instance_is_not_asked_about_another() -> None:
+    of_all, _ = measured("copy")
+    of_one = replace(of_all, signatures=(5, 7))
+    known = replace(FIRST, program=Path(of_all.origin.path).stem, kernel=of_all.name)
+    assert known.is_of(of_all) and not FIRST.is_of(of_all)
+    assert replace(known, signature=7).is_of(of_one) and replace(known, signature=7).is_of(of_all)
+    assert not replace(known, signature=6).is_of(of_one) and not known.is_of(of_one)
 
 
 def test_occupancy_heeds_registers_and_shape() -> None:
@@ -277,7 +292,7 @@ def test_scores() -> None:
 
 
 def test_json_and_csv() -> None:
-    evaluation = evaluate_sweep([FIRST, SECOND, THIRD], {}, H200, train=512)
+    evaluation = evaluate_sweep([FIRST, SECOND, THIRD], [], H200, train=512)
     document = to_json(evaluation)
     assert document["judged"] == DEFAULT
     assert document["launches"][1]["regrets"][REUSED] == pytest.approx(0.1)

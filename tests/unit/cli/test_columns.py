@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from rich.text import Text
 
 from cutune.cli.report.choices import print_choice
+from cutune.cli.report.console import with_remarks
 from cutune.cli.report.programs import print_programs
 from cutune.cli.report.tuned import LaunchRow, Shown, TuningOutcome
 from cutune.core.codes import Code
@@ -43,6 +45,31 @@ def test_launches(name: str) -> None:
     said = " ".join(" ".join(found).split())
     for launch in (one for one in program.launches if one.code is not None):
         assert launch.reason.removeprefix(f"kernel '{launch.kernel}' ") in said
+
+
+def test_cells_without_room_go_on_below_themselves() -> None:
+    rows = [("1", "7", "push", "x < n, y < m", "n, m", ""), ("2", "a/b.h:12", "k", "z", "n", "why")]
+    heads = ("launch", "line", "kernel", "threads", "sizes", "reason")
+
+    def shown(columns: int) -> list[str]:
+        found = with_remarks(heads, rows, columns)
+        return [str(line) for line in found if isinstance(line, Text)]
+
+    assert shown(80)[1:] == [
+        "1       7         push    x < n, y < m  n, m",
+        "2       a/b.h:12  k       z             n",
+    ]
+    assert shown(40)[1:] == [
+        "1       7         push    x < n,   n, m",
+        "                          y < m",
+        "2       a/b.h:12  k       z        n",
+    ]
+    assert shown(36)[1:] == [
+        "1       7       push    x < n,   n, m",
+        "                        y < m",
+        "2       a/      k       z        n",
+        "        b.h:12",
+    ]
 
 
 @pytest.mark.parametrize("code", Code)

@@ -69,8 +69,9 @@ def test_any_words_are_searched(
     assert all(any(line.startswith(f"  {one}") for line in lines) for one in found), lines
 
 
-def test_words_that_are_nowhere(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["help", "xyzzy"]) == 1
+@pytest.mark.parametrize("topic", ["xyzzy", "", " "])
+def test_words_that_are_nowhere(topic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", topic]) == 1
     assert "cutune help lists the topics [CT027]" in capsys.readouterr().err
 
 

@@ -191,8 +191,9 @@ def test_exact_models_reach_further_than_others_and_those_on_data() -> None:
     further = replace(numerical, reached=(SizeRange(32, 2000, factor=50),))
     assert supported(further)["n"].largest == 2000 * 50
     on_data = replace(model.kernel, on_data=True)
-    ran = replace(model, kernel=on_data, reached=(SizeRange(300, 2000),))
+    ran = replace(model, kernel=on_data, looped=True, reached=(SizeRange(300, 2000),))
     assert supported(ran) == {"n": SizeRange(2, 2000 * REACH_ON_DATA)}
+    assert supported(replace(ran, looped=False))["n"].largest == 2000 * REACH_EXACT
     # A number of threads tells of others, and no other integer does that never varied.
     once = replace(ran, reached=(SizeRange(300, 300),))
     assert supported(once) == {"n": SizeRange(2, 300 * REACH_ON_DATA)}

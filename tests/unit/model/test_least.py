@@ -51,10 +51,7 @@ TRUE = described("copy").compiled.least
 
 @pytest.mark.parametrize(
     "more",
-    [
-        replace(TRUE, of_working=TRUE.of_working + 1),
-        replace(TRUE, accesses=TRUE.accesses + 1),
-    ],
+    [replace(TRUE, of_working=TRUE.of_working + 1), replace(TRUE, accesses=TRUE.accesses + 1)],
 )
 def test_counts_below_the_least_choose_nothing(more: LeastWork) -> None:
     assert Chooser(claiming(TRUE), H200).choose({"n": 1 << 20}).ranked

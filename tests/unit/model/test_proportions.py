@@ -223,10 +223,7 @@ def test_threads_are_known_whatever_else_the_kernel_is_told() -> None:
     """Eight sizes: a product of three of them is none of the functions that would be tried."""
     names = ("n", "width", "pitch", "top", "left", "bottom", "right")
     kernel = replace(
-        PLANE,
-        parameters=names,
-        positions=tuple(range(7)),
-        variable_extents=(False, False, True),
+        PLANE, parameters=names, positions=tuple(range(7)), variable_extents=(False, False, True)
     )
 
     def at(n: int) -> Measurement:

@@ -173,9 +173,10 @@ def test_threads_are_the_size_of_a_kernel_that_has_no_other() -> None:
 
 
 def test_where_nothing_is_known_of_usual_sizes_those_of_the_runs_are_shown() -> None:
-    """Counted on its data at one size, which is none that a GPU is used for."""
-    kernel = replace(COPY.kernel, on_data=True, recorded=(((300,), (512, 1, 1)),))
-    model = replace(COPY, kernel=kernel, reached=(SizeRange(300, 300),), variants=())
+    """Counts at one size, which is none that a GPU is used for, and fitted numerically."""
+    kernel = replace(COPY.kernel, recorded=(((300,), (512, 1, 1)),))
+    model = replace(COPY, kernel=kernel, is_exact=False, reached=(SizeRange(300, 300),))
+    model = replace(model, variants=())
     shown = choice_table([model], H200)
     assert [row.size for row in shown.rows] == ["n = 300"]
     assert (shown.questions, shown.fixed) == ([], {})

@@ -8,12 +8,7 @@ from typing import cast
 import pytest
 
 from cutune.model.fit.count_functions import CountFunctions
-from cutune.model.fit.feature_columns import (
-    Scale,
-    feature_columns,
-    growth,
-    transaction_columns,
-)
+from cutune.model.fit.feature_columns import Scale, feature_columns, growth, transaction_columns
 from cutune.model.fit.fitted_model import (
     ATOMIC,
     ATOMIC_REAL,

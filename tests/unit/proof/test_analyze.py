@@ -270,10 +270,7 @@ def test_headers_without_nvcc(tmp_path: Path) -> None:
             f"__global__ void k(int n, float *b) {{ {INDEX} if (i < n) b[i] = 1; }}",
             Code.DIFFERING_KERNELS,
         ),
-        (
-            f"__global__ void k(int n, float *a) {{ {INDEX} if (i <= n) a[i] = 1; }}",
-            None,
-        ),
+        (f"__global__ void k(int n, float *a) {{ {INDEX} if (i <= n) a[i] = 1; }}", None),
         (f"__global__ void k(int n, float *a) {{ {INDEX} if (i < n) a[i] = 2; }}", None),
     ],
 )

@@ -9,15 +9,7 @@ import pytest
 
 from cutune.proof.values.id_bounds import IdBound, bounds, common
 from cutune.proof.values.polynomial import IDENTITY, OPAQUE, PARAMETER, IntegerPolynomial
-from cutune.proof.values.predicates import (
-    Both,
-    Fixed,
-    Not,
-    Relation,
-    Unknown,
-    follows,
-    negation,
-)
+from cutune.proof.values.predicates import Both, Fixed, Not, Relation, Unknown, follows, negation
 from cutune.proof.values.terms import NOTHING, AtomOperation, Atoms
 
 X, Y = (IntegerPolynomial.atom(IDENTITY, d) for d in "xy")

@@ -163,10 +163,7 @@ CASES: Mapping[str, tuple[str, str]] = {
         f"{INTEGER} do {{ seen = old; old = atomicCAS(p, seen, seen + v); v += 3; {REPEAT}",
         "",
     ),
-    "walking": (
-        f"{INTEGER} do {{ seen = old; old = atomicCAS(p++, seen, seen + v); {REPEAT}",
-        "",
-    ),
+    "walking": (f"{INTEGER} do {{ seen = old; old = atomicCAS(p++, seen, seen + v); {REPEAT}", ""),
     "once": (f"{INTEGER} seen = old; old = atomicCAS(p, seen, seen + v);", ""),
     "until_it_fails": (
         f"{INTEGER} do {{ seen = old; old = atomicCAS(p, seen, seen + v); }} while (seen == old);",

@@ -69,7 +69,7 @@ BRANCHES: Mapping[str, str] = {
             SUM int x = m; if (v > 7) { for (int k = 0; k < 3; ++k) x = x * v + (x >> 3); x ^= r; }
             c[r] = x;
         }
-    """,
+    """
 }
 ROUNDED: Mapping[str, str] = {
     "reals": """
@@ -86,7 +86,7 @@ NARROW: Mapping[str, str] = {
     "few_slots": """
         __shared__ int s[512]; R int v = 0; J v += I[j * m + r]; s[T] = v; WAIT
         if (w == 0) { SUM c[r] = v; }
-    """,
+    """
 }
 TREE = """OWN WAIT for (int h = W / 2; h; h /= 2) { if (w < h) s[T] += s[T + 32 * h]; WAIT }
     if (w == 0) c[r] = s[l];"""

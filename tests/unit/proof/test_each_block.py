@@ -128,10 +128,7 @@ HOSTILE: Mapping[str, tuple[str, str]] = {
         "TABLE FEW(64) s[t] = b[t]; WAIT FEW(63) s[t] = s[t + 1]; READ",
         "a place that elements of a row may share",
     ),
-    "few_at_one_place": (
-        "TABLE FEW(64) s[t / 2] = b[t]; READ",
-        "threadIdx.x in an address",
-    ),
+    "few_at_one_place": ("TABLE FEW(64) s[t / 2] = b[t]; READ", "threadIdx.x in an address"),
     "few_without_barrier": (
         "TABLE FEW(64) s[t] = b[t]; if (i < n) a[i] = s[i % 64u];",
         "shared memory without a barrier between",
@@ -279,10 +276,7 @@ HOSTILE: Mapping[str, tuple[str, str]] = {
         "shared memory without a barrier between",
     ),
     "filled_by_ids": ("TABLE K s[j] = b[i]; READ", "what a block does by an id"),
-    "filled_by_blocks": (
-        "TABLE K s[j] = b[blockIdx.x * 64 + j]; READ",
-        "blockIdx.x in an address",
-    ),
+    "filled_by_blocks": ("TABLE K s[j] = b[blockIdx.x * 64 + j]; READ", "blockIdx.x in an address"),
     "never_filled": (
         "TABLE WAIT if (i < n) a[i] = s[i % 64u];",
         "shared memory that nothing is stored in",
@@ -307,10 +301,7 @@ HOSTILE: Mapping[str, tuple[str, str]] = {
         "TABLE K s[j] = b[j]; float x = i < n ? a[i + 1] : 0; WAIT if (i < n) a[i] = s[1] + x;",
         "a place that threads of blocks may share",
     ),
-    "stored_by_rows": (
-        "TABLE K { s[j] = b[j]; a[j] = 1; } READ",
-        "an effect of each block",
-    ),
+    "stored_by_rows": ("TABLE K { s[j] = b[j]; a[j] = 1; } READ", "an effect of each block"),
     "counted_by_rows": (
         "TABLE K { s[j] = b[j]; atomicAdd(c, 1); } READ",
         "an effect of each block",

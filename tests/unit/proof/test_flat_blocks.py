@@ -60,11 +60,7 @@ KERNELS: dict[str, tuple[str, str, str]] = {
         __syncthreads(); {TREE} if (threadIdx.x == 0) b[blockIdx.x] = own[0];""",
         "block(x: 32, 64, 128, 256) grid(keep)",
     ),
-    "tiles": (
-        "n, 128",
-        f"{OWN} {ID} {TILES.replace('UNTIL', 'blockDim.x')}",
-        "block(x: 32..256)",
-    ),
+    "tiles": ("n, 128", f"{OWN} {ID} {TILES.replace('UNTIL', 'blockDim.x')}", "block(x: 32..256)"),
     "many_threads": (
         "n, 256",
         f"{ROW} b[blockIdx.x * n + j] = a[j]; if (threadIdx.x == 96) b[blockIdx.x * n] = a[n];",

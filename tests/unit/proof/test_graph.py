@@ -112,8 +112,7 @@ def test_a_branch_reads_its_condition() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "expected"),
-    [(TEXT, True), ("@%p1 bra $end; $again: bra $again; $end:", False)],
+    ("body", "expected"), [(TEXT, True), ("@%p1 bra $end; $again: bra $again; $end:", False)]
 )
 def test_is_there_a_way_out_of_everywhere(body: str, expected: bool) -> None:
     assert graph(body).ends_everywhere is expected

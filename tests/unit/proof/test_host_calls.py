@@ -85,7 +85,7 @@ def launched(*bodies: str) -> HostLaunch:
 def test_the_call_before_ours_is_the_launch() -> None:
     told = launched("call\t_Z5otherv; movl\t$1, %eax; call\t_Z1kPi@PLT; addq\t$16, %rsp; .LEHE1:")
     assert told == HostLaunch(
-        "/a.cu", 3, 0, frozenset({"_Z1kPi"}), declared=frozenset({"_Z1kPi"}), indirect=False
+        "/a.cu", 3, frozenset({"_Z1kPi"}), declared=frozenset({"_Z1kPi"}), indirect=False
     )
     both = launched("call\t_ZL1kIfEvPT_", "call\t*_Z1kPi@GOTPCREL(%rip)")
     assert both.entries == {"_Z1kIfEvPT_", "_Z1kPi"} and not both.indirect
@@ -123,13 +123,13 @@ def test_what_is_no_plain_call_is_indirect(body: str) -> None:
     assert launched("call\t_Z1kPi", body).indirect
 
 
-def test_kernels_of_this_unit_are_known_and_order_counts_per_line() -> None:
+def test_kernels_of_this_unit_are_known_and_launches_stay_in_order() -> None:
     text = "_Z1kPi:\n\tret\nmain:\n\tcall\t_Z1kPi\n\tcall\tcutune_launched_1\n"
     told = list(read_launches(text, [("/a.cu", 3), ("/a.cu", 3), ("/a.cu", 4)]))
-    assert [(t.line, t.order, sorted(t.entries), sorted(t.declared)) for t in told] == [
-        (3, 0, [], []),
-        (3, 1, ["_Z1kPi"], []),
-        (4, 0, [], []),
+    assert [(t.line, sorted(t.entries), sorted(t.declared)) for t in told] == [
+        (3, [], []),
+        (3, ["_Z1kPi"], []),
+        (4, [], []),
     ]
 
 
@@ -172,11 +172,11 @@ def analyzed_text(text: str = THREE_LAUNCHES) -> Program:
     return program
 
 
-def told(line: int, order: int, *entries: str, **also: bool) -> HostLaunch:
+def told(line: int, *entries: str, **also: bool) -> HostLaunch:
     indirect = also.get("indirect", False)
     declared = frozenset(entries) if also.get("declared") else frozenset()
     weak = declared if also.get("weak") else frozenset()
-    return HostLaunch("/a.cu", line, order, frozenset(entries), declared, indirect, weak)
+    return HostLaunch("/a.cu", line, frozenset(entries), declared, indirect, weak)
 
 
 def codes(*launches: HostLaunch, text: str = THREE_LAUNCHES) -> list[Code | None]:
@@ -186,11 +186,11 @@ def codes(*launches: HostLaunch, text: str = THREE_LAUNCHES) -> list[Code | None
     return [site.code for site in program.launches]
 
 
-SECOND_LINE = (told(5, 0, "_Z1kPii"), told(5, 1, "_Z1kPii"))
+SECOND_LINE = (told(5, "_Z1kPii"), told(5, "_Z1kPii"))
 
 
 def test_sites_get_the_entries_of_their_line() -> None:
-    launches = [told(4, 0, "_Z1kPii", "_ZN2ns1kEPii"), *SECOND_LINE, told(9, 0, "_Z1jv")]
+    launches = [told(4, "_Z1kPii", "_ZN2ns1kEPii"), *SECOND_LINE, told(9, "_Z1jv")]
     program = with_launched_entries(analyzed_text(), launches)
     assert [site.entries for site in program.launches] == [
         ("_Z1kPii", "_ZN2ns1kEPii"),
@@ -203,23 +203,20 @@ def test_sites_get_the_entries_of_their_line() -> None:
     ("launches", "code"),
     [
         ([], Code.UNRESOLVED_LAUNCH),
-        ([told(4, 0)], Code.UNRESOLVED_LAUNCH),
-        ([told(4, 0, "_Z3badPii")], Code.OTHER_KERNEL),
-        ([told(4, 0, "_Z1kPii", "_Z3badPii")], Code.OTHER_KERNEL),
-        ([told(4, 0, "_Z1kPii"), told(4, 1, "_Z3badPii")], Code.OTHER_KERNEL),
-        ([told(4, 0, "_Z1kPii", indirect=True)], Code.INDIRECT_LAUNCH),
-        ([told(4, 0, "_Z1kPii", declared=True)], Code.MISSING_KERNEL),
-        ([told(4, 0, "_Z1kPii"), told(4, 1, "_Z1kPfi", declared=True)], Code.MISSING_KERNEL),
-        ([told(4, 0, "_Z1kPii", declared=True, weak=True)], Code.WEAK_KERNEL),
+        ([told(4)], Code.UNRESOLVED_LAUNCH),
+        ([told(4, "_Z3badPii")], Code.OTHER_KERNEL),
+        ([told(4, "_Z1kPii", "_Z3badPii")], Code.OTHER_KERNEL),
+        ([told(4, "_Z1kPii"), told(4, "_Z3badPii")], Code.OTHER_KERNEL),
+        ([told(4, "_Z1kPii", indirect=True)], Code.INDIRECT_LAUNCH),
+        ([told(4, "_Z1kPii", declared=True)], Code.MISSING_KERNEL),
+        ([told(4, "_Z1kPii"), told(4, "_Z1kPfi", declared=True)], Code.MISSING_KERNEL),
+        ([told(4, "_Z1kPii", declared=True, weak=True)], Code.WEAK_KERNEL),
         (
-            [
-                told(4, 0, "_Z1kPii", declared=True, weak=True),
-                told(4, 1, "_Z1kPfi", declared=True),
-            ],
+            [told(4, "_Z1kPii", declared=True, weak=True), told(4, "_Z1kPfi", declared=True)],
             Code.MISSING_KERNEL,
         ),
         # Not as many as are written: any of them may be the one that is meant.
-        ([told(4, 0, "_Z1kPii"), told(4, 1, indirect=True)], Code.INDIRECT_LAUNCH),
+        ([told(4, "_Z1kPii"), told(4, indirect=True)], Code.INDIRECT_LAUNCH),
     ],
 )
 def test_sites_that_are_not_confirmed(launches: list[HostLaunch], code: Code) -> None:
@@ -227,12 +224,8 @@ def test_sites_that_are_not_confirmed(launches: list[HostLaunch], code: Code) ->
 
 
 def test_a_launch_by_a_pointer_leaves_the_one_beside_it() -> None:
-    pointer = told(5, 1, indirect=True)
-    assert codes(told(4, 0, "_Z1kPii"), SECOND_LINE[0], pointer) == [
-        None,
-        None,
-        Code.INDIRECT_LAUNCH,
-    ]
+    pointer = told(5, indirect=True)
+    assert codes(told(4, "_Z1kPii"), SECOND_LINE[0], pointer) == [None, None, Code.INDIRECT_LAUNCH]
 
 
 def borrowing() -> Program:
@@ -246,13 +239,13 @@ def borrowing() -> Program:
 @pytest.mark.parametrize(
     ("launch", "code"),
     [
-        (told(4, 0, "_Z1kPii", declared=True), None),
+        (told(4, "_Z1kPii", declared=True), None),
         # Of the same name, and perhaps static.
-        (told(4, 0, "_Z1kPii"), Code.MISSING_KERNEL),
-        (told(4, 0, "_Z1kPfi", declared=True), Code.MISSING_KERNEL),
-        (told(4, 0, "_Z1kPii", "_Z1kPfi", declared=True), Code.MISSING_KERNEL),
-        (told(4, 0, "_Z1jPii", declared=True), Code.OTHER_KERNEL),
-        (told(4, 0, "_Z1kPii", declared=True, indirect=True), Code.INDIRECT_LAUNCH),
+        (told(4, "_Z1kPii"), Code.MISSING_KERNEL),
+        (told(4, "_Z1kPfi", declared=True), Code.MISSING_KERNEL),
+        (told(4, "_Z1kPii", "_Z1kPfi", declared=True), Code.MISSING_KERNEL),
+        (told(4, "_Z1jPii", declared=True), Code.OTHER_KERNEL),
+        (told(4, "_Z1kPii", declared=True, indirect=True), Code.INDIRECT_LAUNCH),
     ],
 )
 def test_kernels_of_other_sources(launch: HostLaunch, code: Code | None) -> None:
@@ -270,18 +263,18 @@ def test_a_body_on_the_next_line_is_a_body() -> None:
 
 
 def test_several_launches_on_a_line() -> None:
-    first = told(4, 0, "_Z1kPii")
+    first = told(4, "_Z1kPii")
     # One is missing: which one is not known.
     assert codes(first, SECOND_LINE[0]) == [None, *[Code.UNRESOLVED_LAUNCH] * 2]
-    swapped = told(5, 1, "_Z1jPii")
+    swapped = told(5, "_Z1jPii")
     assert codes(first, SECOND_LINE[0], swapped) == [None, *[Code.OTHER_KERNEL] * 2]
-    overload = told(5, 1, "_Z1kPfi")
+    overload = told(5, "_Z1kPfi")
     program = with_launched_entries(analyzed_text(), [first, SECOND_LINE[0], overload])
     assert program.launches[1].entries == program.launches[2].entries == ("_Z1kPfi", "_Z1kPii")
 
 
 def test_a_file_that_renumbers_lines_is_not_told() -> None:
-    launches = [told(5, 0, "_Z1kPii"), told(6, 0, "_Z1kPii"), told(6, 1, "_Z1kPii")]
+    launches = [told(5, "_Z1kPii"), told(6, "_Z1kPii"), told(6, "_Z1kPii")]
     assert codes(*launches, text="// line\n" + THREE_LAUNCHES) == [None] * 3
     assert codes(*launches, text="#line 1\n" + THREE_LAUNCHES) == [Code.UNRESOLVED_LAUNCH] * 3
 
@@ -299,7 +292,7 @@ def record(site: int, kernel: str) -> LaunchRecord:
 
 
 def test_another_entry_that_arrives_puts_its_site_out() -> None:
-    program = with_launched_entries(analyzed_text(), [told(4, 0, "_Z1kPii"), *SECOND_LINE])
+    program = with_launched_entries(analyzed_text(), [told(4, "_Z1kPii"), *SECOND_LINE])
     warnings: list[Diagnostic] = []
     records = [record(1, "_Z1kPfi"), record(1, "_Z1kPii"), record(2, "_Z1kPii")]
     (found,) = launched_sites(program, records, SiteNumbers(), warnings.append)

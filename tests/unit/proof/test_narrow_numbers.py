@@ -55,9 +55,7 @@ CASES: Mapping[str, Case] = {
         f"int i = (blockIdx.x & 0x7fffff) * blockDim.x + threadIdx.x; {GUARD}", "x raw", False
     ),
     "fewer_signed_bits": Case(
-        f"int i = ((int)(blockIdx.x << 9) >> 9) * blockDim.x + threadIdx.x; {GUARD}",
-        "x raw",
-        False,
+        f"int i = ((int)(blockIdx.x << 9) >> 9) * blockDim.x + threadIdx.x; {GUARD}", "x raw", False
     ),
     "upper_bits": Case(
         f"int i = ((blockIdx.x << 8) >> 9) * blockDim.x + threadIdx.x; {GUARD}", "x raw", False

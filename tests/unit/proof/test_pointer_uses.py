@@ -6,12 +6,7 @@ from collections.abc import Container
 
 import pytest
 
-from cutune.proof.memory.pointers import (
-    NotReached,
-    PointerUses,
-    pointer_uses,
-    reached,
-)
+from cutune.proof.memory.pointers import NotReached, PointerUses, pointer_uses, reached
 from cutune.ptx.parse import parse
 
 HEAD = """\

@@ -232,10 +232,7 @@ CASES: Mapping[str, tuple[str, str]] = {
         "template <class T> __device__ void swap(T &p, T &q) { T r = p; p = q; q = r; }",
         f"swap(n, m); {STORE}",
     ),
-    "array_moved": (
-        "__device__ void move(float *&p, int k) { p += k; }",
-        f"move(a, i); {STORE}",
-    ),
+    "array_moved": ("__device__ void move(float *&p, int k) { p += k; }", f"move(a, i); {STORE}"),
     # Numbers that wrap around.
     "product_wraps": ("", f"long j = ({ID}) * 4096; if (j < n) a[j] = 1;"),
     "product_is_negative": ("", f"int j = ({ID}) * 4096; if (j >= 0 && j < n) a[j] = 1;"),

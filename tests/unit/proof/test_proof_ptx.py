@@ -443,9 +443,7 @@ def test_how_many_threads_a_block_was_compiled_for(directive: str, most: int) ->
     assert prove(module, "kernel").max_threads == most
 
 
-def test_places_of_one_column_are_not_compared_one_by_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_places_of_one_column_are_not_compared_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand stores are a million pairs."""
     compared: list[object] = []
     own = _ThreadMeetings._two
@@ -462,3 +460,15 @@ def test_places_of_one_column_are_not_compared_one_by_one(
     # An element further on: that of the next thread.
     assert "warps" in verdict(f"{BELOW}{OWN}{row}{next_row * 3}st.global.u32 [%rd3+4], %r6;")
     assert compared
+
+
+def test_long_code_is_read_by_ids_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of tiles that are unrolled would be walked dozens of times, for minutes."""
+    row = "mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;"
+    text = HEAD + f"{row} st.global.u32 [%rd3], %r1; ret; }}"
+    monkeypatch.setattr("cutune.proof.block_use.MOST_INSTRUCTIONS", 3)
+    monkeypatch.setattr("cutune.proof.entry.MOST_INSTRUCTIONS", 3)
+    monkeypatch.setattr("cutune.proof.entry._by_other_readings", None)
+    proof = prove(parse(text), "kernel")
+    assert not proof.is_tunable and proof.block_use.is_long
+    assert "instructions" in proof.block_use.flat.obstacle

@@ -273,9 +273,7 @@ PRAGMAS = (
         *("CT247", "made of x, y, z", f"{WHOLE} shared(n)", f"{WHOLE} shared(4 * x)", SHARED)
     ),
     annotated("CT285", "leave out 'associative'", f"{WHOLE} associative", WHOLE),
-    Remedy(
-        *("CT231", "known: ", pragma(WHOLE, name="Kx"), pragma(WHOLE)),
-    ),
+    Remedy(*("CT231", "known: ", pragma(WHOLE, name="Kx"), pragma(WHOLE))),
     Remedy(
         *("CT250", "before a local declaration", f"@{TUNE} data(n)\n{FILL}"),
         f"{TUNE} data(n)\nint Km = 4; {USE}",

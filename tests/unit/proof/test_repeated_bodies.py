@@ -22,10 +22,7 @@ mov.u32 %r2, %tid.x; shl.b32 %r3, %r2, 2; mov.u32 %r4, s; mov.u32 %r5, u; add.s3
     ("body", "is_told"),
     [
         ("st.shared.u32 [%r6], %r1; ld.shared.u32 %r7, [%r6+4];", False),
-        (
-            "mov.u64 %d3, s; cvta.shared.u64 %d4, %d3; ld.u32 %r7, [%d4];",
-            False,
-        ),
+        ("mov.u64 %d3, s; cvta.shared.u64 %d4, %d3; ld.u32 %r7, [%d4];", False),
         ("setp.gt.s32 %p1, %r1, 5; selp.b32 %r8, %r4, %r5, %p1; ld.shared.u32 %r7, [%r8];", False),
         ("mad.lo.s32 %r8, %r2, 12, %r4; st.shared.u32 [%r8], %r1;", False),
         ("add.s32 %r8, %r4, 256; setp.ne.s32 %p1, %r6, %r8;", False),

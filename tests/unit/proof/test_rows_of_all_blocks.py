@@ -68,11 +68,7 @@ KERNELS: dict[str, tuple[str, str, str]] = {
         ALL,
     ),
     "squares": (BLOCK, columns(row="float x = a[r * n + c]; v += x * x;"), ALL),
-    "every_third": (
-        BLOCK,
-        columns(f"3 * ({FIRST})", f"3 * {STEP}"),
-        ALL,
-    ),
+    "every_third": (BLOCK, columns(f"3 * ({FIRST})", f"3 * {STEP}"), ALL),
     # One block in y, or a race.
     "stored": (BLOCK, columns(last="b[c] = v;"), ALL),
     # Some rows are left out, or done by several.

@@ -21,9 +21,7 @@ from cutune.proof.variants.check import checked
 from cutune.proof.variants.registry import AsWritten, SameCode, Transform
 from cutune.proof.variants.text import Changes, KernelText
 from cutune.source.kernel_variant import KernelVariant
-from cutune.source.program import (
-    Program,
-)
+from cutune.source.program import Program
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.toolchain import Toolchain
 from tests.support.analyzed import analyzed
@@ -257,10 +255,7 @@ def test_bounds_add_nothing_to_a_copy_that_is_refused() -> None:
     path = Path(__file__).parents[3] / "benchmarks" / "judges" / "15" / "strain_rates.cu"
     analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
     program = analyzer.load(str(path), require_nvcc=True)
-    (before,), (after,) = (
-        program.kernels,
-        checked(program, analyzer.compiler.ptx).kernels,
-    )
+    (before,), (after,) = (program.kernels, checked(program, analyzer.compiler.ptx).kernels)
     offered, left = ({one.name for one in kernel.variants} for kernel in (before, after))
     assert {"restrict", "bounds256x2", "restrict_bounds256x2"} <= offered
     assert "bounds256x2" in left and not any("restrict" in name for name in left)

@@ -71,11 +71,7 @@ KERNELS: dict[str, tuple[str, str, str]] = {
         {SUM} if (threadIdx.x == 0 && threadIdx.y == 0) b[blockIdx.x] = v;""",
         ALL,
     ),
-    "along_z": (
-        "n, dim3(4, 8, 8)",
-        IN_Z,
-        "block(z: 1, 2, 4, 8, 16, 32) grid(keep, keep, keep)",
-    ),
+    "along_z": ("n, dim3(4, 8, 8)", IN_Z, "block(z: 1, 2, 4, 8, 16, 32) grid(keep, keep, keep)"),
     # Rows that are no rows: some are left out, or done twice.
     "by_eight": (BLOCK, columns(step="8"), "No other block is known"),
     "from_double": (BLOCK, columns(begin="2 * threadIdx.y"), "none goes on by blockDim.y"),

@@ -159,10 +159,7 @@ TEST = LOAD + "setp.eq.u32 %p1, %r1, 0;"
         (TEST + "@%p1 bra x; st.global.u32 [%rd1], 0; x:", 1),
         (TEST + "@%p1 st.global.u32 [%rd1], 0;", 1),
         # A loop that touches no memory may run as often as it likes.
-        (
-            TEST + "@%p1 bra x; y: add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 9; @%p2 bra y; x:",
-            0,
-        ),
+        (TEST + "@%p1 bra x; y: add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 9; @%p2 bra y; x:", 0),
         # What a detour computes depends on data, …
         (TEST + "@%p1 bra x; mov.u64 %rd2, 8; x: ld.global.u32 %r2, [%rd2];", None),
         # … and it may not leave, wait, or access memory again and again.

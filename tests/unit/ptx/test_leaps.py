@@ -53,10 +53,7 @@ LEAPT = {
     "up": ("mov.u32 %i, 0;", f"{AHEAD} add.u32 %i, %i, 1; setp.lt.u32 %q, %i, %n;"),
     "up to": ("mov.u32 %i, 1;", f"{AHEAD} add.s32 %i, %i, 7; setp.le.s32 %q, %i, %n;"),
     "down": ("mov.u32 %i, %n;", f"{AHEAD} add.s32 %i, %i, -4; setp.ne.s32 %q, %i, 0;"),
-    "below nothing": (
-        "mov.u32 %i, 300;",
-        f"{AHEAD} sub.s32 %i, %i, 5; setp.gt.s32 %q, %i, -700;",
-    ),
+    "below nothing": ("mov.u32 %i, 300;", f"{AHEAD} sub.s32 %i, %i, 5; setp.gt.s32 %q, %i, -700;"),
     "down to": ("mov.u32 %i, %n;", f"{AHEAD} add.s32 %i, %i, -1; setp.ge.s32 %q, %i, 3;"),
     "sides exchanged": ("mov.u32 %i, 0;", f"{AHEAD} add.u32 %i, %i, 3; setp.gt.u32 %q, %n, %i;"),
     "every thread for itself": (
@@ -94,10 +91,7 @@ EXECUTED = {
         f"{AHEAD} add.u32 %i, %i, 1; setp.ge.u32 %r|%q, %i, %n;",
     ),
     "doubled": ("mov.u32 %i, 1;", f"{AHEAD} shl.b32 %i, %i, 1; setp.lt.u32 %q, %i, %n;"),
-    "past its bound": (
-        "mov.u32 %i, 1;",
-        f"{AHEAD} add.u32 %i, %i, 1; setp.lt.u32 %q, %i, 2;",
-    ),
+    "past its bound": ("mov.u32 %i, 1;", f"{AHEAD} add.u32 %i, %i, 1; setp.lt.u32 %q, %i, 2;"),
     "exchanged": (
         "mov.u32 %i, 0; mov.u32 %j, 1;",
         f"{AHEAD} add.u32 %t, %i, 1; mov.u32 %i, %j; mov.u32 %j, %t; setp.lt.u32 %q, %i, %n;",

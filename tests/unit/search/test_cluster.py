@@ -233,14 +233,7 @@ def test_workers_of_different_gpus_are_refused(
 
 @pytest.mark.parametrize(
     ("visible", "names"),
-    [
-        ("", "ABA"),
-        ("1", "B"),
-        ("2,1", "AB"),
-        ("GPU-1", "B"),
-        ("7", "ABA"),
-        ("MIG-0/1", "ABA"),
-    ],
+    [("", "ABA"), ("1", "B"), ("2,1", "AB"), ("GPU-1", "B"), ("7", "ABA"), ("MIG-0/1", "ABA")],
 )
 def test_visible_gpus(
     visible: str, names: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

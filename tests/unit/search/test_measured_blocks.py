@@ -24,11 +24,7 @@ from cutune.model.measurement.measurement import Origin
 from cutune.model.measurement.sweep import SweptConfiguration, SweptLaunch, read_sweep, swept_line
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.search.neighbours.classifier import document_entry
-from cutune.search.tunables.measured_blocks import (
-    BlockClassifier,
-    block_deciders,
-    fit_kernel,
-)
+from cutune.search.tunables.measured_blocks import BlockClassifier, block_deciders, fit_kernel
 from cutune.source.program import Program, SiteKey
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY

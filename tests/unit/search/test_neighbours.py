@@ -393,11 +393,7 @@ def test_null_accuracy_and_best_fixed() -> None:
     table = TimeTable(
         ("N",),
         ("m",),
-        {
-            (1,): {(4,): 1.0, (8,): 1.1},
-            (2,): {(4,): 2.0, (8,): 1.0},
-            (3,): {(4,): 2.0, (8,): 1.0},
-        },
+        {(1,): {(4,): 1.0, (8,): 1.1}, (2,): {(4,): 2.0, (8,): 1.0}, (3,): {(4,): 2.0, (8,): 1.0}},
     )
     assert null_accuracy(table.best) == pytest.approx(2 / 3)
     assert best_fixed(table) == (8,)

@@ -11,13 +11,7 @@ import pytest
 
 from cutune.core.typed import typed
 from cutune.model.measurement.measurement import Origin
-from cutune.search.clones.value_sets import (
-    MOST_SETS,
-    SetChoice,
-    covering,
-    emit_sets,
-    fit_sets,
-)
+from cutune.search.clones.value_sets import MOST_SETS, SetChoice, covering, emit_sets, fit_sets
 from cutune.search.neighbours.classifier import document_entry
 from cutune.search.neighbours.table import TimeTable
 from cutune.search.regions import HostMeasurement

@@ -251,3 +251,54 @@ def test_a_function_of_a_class_is_what_it_returns() -> None:
 )
 def test_members_that_are_not_certain_are_not_known(body: str, before: str, template: str) -> None:
     assert constant(of_class(body, before, template).block[0]) is None
+
+
+@pytest.mark.parametrize(
+    ("calls", "shape"),
+    [
+        ("f(dim3(2), dim3(8, 4), n, 0);", "8, 4, 1"),
+        ("dim3 b(8, B); f(n, b, n, 0);", "8, B, 1"),
+        ("dim3 b(8, 4); f(1, b, n, 0); f(n, b, n, 1);", None),
+        ("dim3 b(8, 4); if (n) b.y = 2; f(1, b, n, 0);", "8, ?, 1"),
+        ("f(1, dim3(8, m), n, m);", "8, p, 1"),
+        ("int n2 = 2 * n; f(1, dim3(8, n2), n, n2);", "8, p, 1"),
+        ("int q = m; f(1, dim3(8, q), n, m); ", "8, p, 1"),
+        ("int n2 = n; n2 += 1; f(1, dim3(8, n2), n, 3);", "8, ?, 1"),
+        ("f(1, dim3(8, m), m, 2);", "8, n, 1"),
+        ("f(1, dim3(8, m), m, 2); f(1, dim3(8, n), n, 2);", "8, n, 1"),
+        ("f(1, dim3(8, 4), n, 0); f(1, dim3(4, 8), n, 0);", None),
+        ("auto g = f; g(1, dim3(4), n, 0); f(1, dim3(8), n, 0);", None),
+        ("f<1>(1, dim3(8, 4), n, 0);", None),
+        ("", None),
+    ],
+)
+def test_blocks_that_calls_give_a_function(calls: str, shape: str | None) -> None:
+    launch = "void f(dim3 grid, dim3 block, int n, int p) { k<<<grid, block>>>(n, p); }"
+    found = _by_calls(f"{launch} void g(int n, int m) {{ {calls} }}")
+    assert (found and ", ".join(map(text_of, found.block))) == shape
+
+
+@pytest.mark.parametrize(
+    ("body", "shape"),
+    [
+        ("k<<<grid, block>>>(n);", "8, 4, 1"),
+        ("block.x = 4; k<<<grid, block>>>(n);", "block.x, block.y, block.z"),
+        ("dim3 &b = block; k<<<grid, block>>>(n);", "block.x, block.y, block.z"),
+        ("if (n) block = dim3(2); k<<<grid, block>>>(n);", "block.x, block.y, block.z"),
+    ],
+)
+def test_blocks_that_a_function_changes(body: str, shape: str) -> None:
+    calls = "void g(int n) { dim3 b(8, 4); f(1, b, n); }"
+    found = _by_calls(f"void f(dim3 grid, dim3 block, int n) {{ {body} }} {calls}")
+    assert found is not None and ", ".join(map(text_of, found.block)) == shape
+
+
+def test_blocks_of_a_function_that_calls_itself() -> None:
+    again = "void f(dim3 block, int n) { if (n) f(dim3(2), n - 1); k<<<n, block>>>(n); }"
+    assert _by_calls(f"{again} void g(int n) {{ f(dim3(8), n); }}") is None
+
+
+def _by_calls(text: str) -> Configuration | None:
+    syntax = parse(Source("a.cu", f"{HEAD}{text}"))
+    unit = Unit((UnitPart(syntax, syntax.source),), MacroTable.of(syntax.macros), is_expanded=False)
+    return Configurations(unit).by_calls(syntax, syntax.launches[0])

@@ -205,10 +205,7 @@ def made(values: tuple[list[Value], ...], texts: list[str], n: int) -> Space:
 
 
 SPACES_AT_RANDOM = st.builds(
-    made,
-    st.tuples(*(VALUES for _ in NAMES)),
-    st.lists(CONDITIONS, max_size=4),
-    st.integers(-2, 8),
+    made, st.tuples(*(VALUES for _ in NAMES)), st.lists(CONDITIONS, max_size=4), st.integers(-2, 8)
 )
 
 

@@ -30,8 +30,7 @@ SAID = """\
 
 
 @pytest.mark.parametrize(
-    ("cicc", "program"),
-    [('"$CICC_PATH/cicc"', "/cuda/nvvm/bin/cicc"), ("cicc", "cicc")],
+    ("cicc", "program"), [('"$CICC_PATH/cicc"', "/cuda/nvvm/bin/cicc"), ("cicc", "cicc")]
 )
 def test_the_steps_are_found(cicc: str, program: str) -> None:
     steps = read_device_steps(SAID.format(flags="-DX=1", cicc=cicc))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 
 import pytest
 
-from cutune.toolchain.kernel_names import LONGEST, brief, instance_names
+from cutune.toolchain.kernel_names import LONGEST, brief, demangled, instance_names
 
 MANGLED = ["_Z5scaleIfEvixPT_", "_ZN2ns5scaleIdLi4EEEvixPT_", "_Z1kif", "_Z1kid", "main_kernel"]
 KERNELS = ["scale", "scale", "k", "k", "main_kernel"]
@@ -15,12 +16,21 @@ KERNELS = ["scale", "scale", "k", "k", "main_kernel"]
 @pytest.mark.skipif(shutil.which("c++filt") is None, reason="no c++filt")
 def test_template_arguments_else_parameter_types() -> None:
     assert instance_names(KERNELS, MANGLED) == [
-        *("scale<float>", "scale<double, 4>", "k(int, float)", "k(int, double)", "main_kernel"),
+        *("scale<float>", "scale<double, 4>", "k(int, float)", "k(int, double)", "main_kernel")
     ]
     assert instance_names(["k"], ["_Z1kif"]) == ["k"]
     # Two sources with the same kernel: not for a name to tell apart.
     assert instance_names(["k", "k"], ["_Z1kif", "_Z1kif"]) == ["k", "k"]
     assert instance_names([], []) == []
+
+
+@pytest.mark.skipif(shutil.which("c++filt") is None, reason="no c++filt")
+def test_the_same_names_are_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = demangled(MANGLED)
+    kept = [*first]
+    first.clear()
+    monkeypatch.setattr(subprocess, "run", None)
+    assert demangled(MANGLED) == kept
 
 
 def test_without_a_demangler(monkeypatch: pytest.MonkeyPatch) -> None:

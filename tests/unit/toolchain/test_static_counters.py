@@ -5,11 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cutune.toolchain.kernel_names import base_name
-from cutune.toolchain.ptxas import (
-    StaticCounters,
-    by_kernel,
-    parse_ptxas,
-)
+from cutune.toolchain.ptxas import StaticCounters, by_kernel, parse_ptxas
 
 CUDA_13 = """\
 ptxas info    : 24 bytes gmem

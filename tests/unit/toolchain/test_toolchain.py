@@ -215,6 +215,7 @@ def test_a_failed_command_can_be_run_again(tmp_path: Path) -> None:
             "error: when writing output to /t/a.ii: No space left on device",
             "set TMPDIR to a folder",
         ),
+        ("error: when writing output to /t/a.ii: Invalid argument", "set TMPDIR to a folder"),
     ],
 )
 def test_known_errors_have_their_own_remedy(said: str, remedy: str, tmp_path: Path) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 import pytest
 
+from tests.fuzzing.commands import failure_of as failure_of_command
+from tests.fuzzing.commands import of_tables, run
 from tests.fuzzing.failures import Watched, failure_of, minimised
 from tests.fuzzing.mutations import MUTATIONS, Mutation, mutated
 from tests.fuzzing.native import place_of
@@ -76,6 +79,21 @@ def test_mutated_sources_are_read() -> None:
     for _ in range(30):
         text = mutated(rng, rng.choice(seeds).decode("latin-1"), reader.pieces)
         assert failure_of(text.encode("latin-1"), reader.check, 20.0) is None
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_damaged_commands_end_in_a_message(number: int, tmp_path: Path) -> None:
+    """Tables and documents; a word of the command, or the file."""
+    for command in of_tables():
+        if command.words[0] in ("fit", "convert", "device"):
+            for one in (command, replace(command, damaged="")):
+                assert failure_of_command(one.mutated(number), tmp_path / "work") == ""
+
+
+def test_how_a_command_has_ended_is_known(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    ended = run(("select", "k"), tmp_path / "work")
+    assert ended.status == 1 and "[CT" in ended.said and 0 < ended.megabytes < 2_000
 
 
 def test_what_sanitizers_say_has_a_place() -> None:

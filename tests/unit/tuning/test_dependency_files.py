@@ -9,10 +9,7 @@ import pytest
 from cutune.core.temporary import run_folder
 from cutune.tuning.nvcc.command import Command
 from cutune.tuning.nvcc.rewriting import _dependencies_elsewhere, _object_elsewhere
-from cutune.tuning.nvcc.shadows import (
-    restore_dependencies,
-    with_copies,
-)
+from cutune.tuning.nvcc.shadows import restore_dependencies, with_copies
 
 
 @pytest.mark.parametrize(

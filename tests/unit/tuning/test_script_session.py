@@ -270,7 +270,7 @@ def test_launches_that_the_library_leaves(library: ctypes.CDLL) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (None, "No such file"),
+        (None, "cutune tune SCRIPT.py --run"),
         ("{", "Expecting"),
         ("[" * 100_000, "recursion"),
         ("[]", "damaged"),
