@@ -112,8 +112,9 @@ def _widened(model: FittedModel, name: str, reached: SizeRange) -> SizeRange:
         # What never varied tells of other numbers of threads, if at all.
         covers = name in guarding(model.kernel) and reached.least >= WARP
         factor = constants.REACH_ON_DATA if covers or reached.least < reached.largest else 1
-        if covers and not model.looped:
-            # A thread goes through its code once, however many others there are.
+        if covers and (not model.looped or max(model.kernel.coarsen) > 1):
+            # A thread goes through its code once, or once for each of its ids, however many others
+            # there are.
             factor = constants.REACH_EXACT
     least, largest = -(-reached.least // factor), reached.largest * factor
     return SizeRange(max(1, least), min(LARGEST_SIZE, largest))
