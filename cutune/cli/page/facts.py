@@ -43,7 +43,7 @@ from cutune.model.selection.chooser import (
     threads_alone,
     usual_sizes,
 )
-from cutune.model.selection.variants import VariantChooser
+from cutune.model.selection.variants import VariantChooser, share_of
 from cutune.proof.analysis.suggestions import Suggestion, suggestions
 from cutune.source.program import LaunchSite, Program, Verdict, may_launch
 from cutune.toolchain.device.profile import DeviceProfile
@@ -260,13 +260,14 @@ def kernel_facts(
     program, rule = MODELS[DEFAULT].compose(usable, device), MODELS[DEFAULT].rule(usable, device)
     words = (*kernel.parameters, *kernel.extent_words)
     error = model.held_out_error
+    share = share_of(model, device) if every.variants else None
     return KernelFacts(
         *names,
         counts="exact" if error == 0 else f"{off_text(error)} at held-out sizes",
         idle_variants=tuple(sorted(model.variant_names - every.variants.keys())),
         sizes=tuple(shown),
         curve=tuple(every.curve()),
-        flow=flow_chart(program, rule, words, bool(every.variants)),
+        flow=flow_chart(program, rule, words, share),
         c_text=emit_model(program, re.sub(r"\W", "_", kernel.name), Tables()),
     )
 

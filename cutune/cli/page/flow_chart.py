@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from cutune.cli.page.page_facts import FlowChart, Line, Step
 from cutune.model.emit.model import OUTPUTS, needed, simplify
-from cutune.model.performance.constants import LAUNCH_BOUND, VARIANT_SHARE
+from cutune.model.performance.constants import LAUNCH_BOUND
 from cutune.model.rational.program import (
     NORMS,
     Cell,
@@ -43,13 +43,17 @@ _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def flow_chart(
-    program: RationalProgram, rule: SelectionRule, sizes: Iterable[str], has_variants: bool
+    program: RationalProgram,
+    rule: SelectionRule,
+    sizes: Iterable[str],
+    variant_share: Fraction | None,
 ) -> FlowChart:
     """The program and its rule.
 
     Args:
         sizes: how the data parameters are called in the source.
-        has_variants: is there a choice among variants behind it?
+        variant_share: of the kernel's own prediction, below which that of a variant has to lie;
+            None: there is no choice among variants behind it.
     """
     written = simplify(program, OUTPUTS)
     read, varying = needed(written), written.per_candidate()
@@ -59,7 +63,7 @@ def flow_chart(
         program.candidate_count,
         tuple(_steps("once per launch", (d for d in own if d.name not in varying))),
         tuple(_steps("for each block", (d for d in own if d.name in varying))),
-        tuple(_choice(rule, has_variants)),
+        tuple(_choice(rule, variant_share)),
     )
 
 
@@ -152,7 +156,7 @@ def _number(value: Fraction) -> tuple[str, int]:
     return (text, _ATOM) if value >= 0 else (f"{MINUS}{text[1:]}", 2)
 
 
-def _choice(rule: SelectionRule, has_variants: bool) -> Iterator[Step]:
+def _choice(rule: SelectionRule, variant_share: Fraction | None) -> Iterator[Step]:
     """The decision when all times are known: `models.selection.choose` in words."""
     smaller, larger = rule.own_band.smaller, rule.own_band.larger
     limit = f"{float(smaller):.4g}"
@@ -168,8 +172,8 @@ def _choice(rule: SelectionRule, has_variants: bool) -> Iterator[Step]:
         "launching takes longer than the kernel: a fixed order of blocks decides",
         f"{near}, and a fixed order decides among them",
     )
-    if has_variants:
-        condition = f"time of a variant < {float(VARIANT_SHARE):.2g} · time of the kernel itself"
+    if variant_share is not None:
+        condition = f"time of a variant < {float(variant_share):.2g} · time of the kernel itself"
         question = f"{condition}, and do its pointers allow it?"
         taken = "the variant is launched, in its own block"
         yield Step(question, taken, "the kernel itself is launched")

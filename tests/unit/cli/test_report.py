@@ -431,7 +431,7 @@ def test_a_choice_is_a_question() -> None:
         Definition(TIME_WITH_FLOOR, Reference(TIME) + 4),
     )
     made = RationalProgram(("x", "y"), {"block_x": (1, 2)}, {}, definitions, 2)
-    chart = flow_chart(made, published_rule([(1, 1, 1), (2, 1, 1)]), ["x", "y"], False)
+    chart = flow_chart(made, published_rule([(1, 1, 1), (2, 1, 1)]), ["x", "y"], None)
     assert [step.title for step in chart.once] == ["once per launch", "x < 5?", "once per launch"]
     first, question, second = chart.once
     assert [(line.name, line.formula) for line in first.lines] == [("a", "x · 2")]
