@@ -7,10 +7,11 @@ have made the same expressions of the same data, and do the same for all data at
 
 - As they are: moves, loads and stores of whole numbers, shuffles, and what is linear in integers of
   one width: sums, differences, and products with numbers that are not data.
-- Operands of sums and products, of `and`, `or`, `xor` may be exchanged. Zero adds nothing, products
-  with it are zero, and infinity (large numbers stand for it) stays: tiles are padded with these. No
-  data are such numbers, nor is what is computed from them.
-- The largest of numbers is that by another order: terms of maxima may come in any order.
+- Operands of sums and products, of `and`, `or`, `xor` may be exchanged. Zero adds nothing but to
+  -0, products with it are zero, and infinity (large numbers stand for it) stays: tiles are padded
+  with these. No data are such numbers, nor is what is computed from them.
+- A maximum is a number for the set of its terms, which come in any order, and of which none hides
+  another one. Numbers of the code may be there twice; of these it has the first by some order.
 - A comparison has a register of 32 bits beside its predicate, the hash of its operands. What it
   chooses is a hash of it and of both numbers; what a branch by it may change is one on both ways.
   Where numbers of places alone are compared, it comes out as it does.

@@ -159,6 +159,8 @@ template <class R> struct JoinedReals {
         return R::known(a) ? Set::of_known(salt, R::zero(a) ? W(0) : a) : Set::of_data(salt, a);
     }
     static ALWAYS_INLINE bool known(W a) { return R::known(a); }
+    // Beside NaN any number is the largest, and the smallest.
+    static ALWAYS_INLINE bool nothing(W a) { return R::size(a) > R::INFINITE; }
     static ALWAYS_INLINE W number(u64 salt, u64 set) {
         return R::with_exponent(R::BIAS + 3 + (salt == SMALLEST), W((set >> MANTISSA ? R::SIGN : 0) | W(set & ((1ull << MANTISSA) - 1))));
     }
@@ -176,6 +178,7 @@ template <class W> struct JoinedIntegers {
         const bool is_float = BITS == 32 && (size == W(0x7F7FFFFF) || size == W(0x7F800000));
         return !marked(a) && (W(W(a + NEAR) & W(W(~W(0)) >> 1)) < W(2 * NEAR) || is_float);
     }
+    static ALWAYS_INLINE bool nothing(W) { return false; }
     static ALWAYS_INLINE u64 set_of(u64 salt, W a) {
         if (u64(a) >> (BITS - MARK) == mark(salt)) return a & ((1ull << (BITS - MARK)) - 1);
         return known(a) ? Set::of_known(salt, a) : Set::of_data(salt, a);
@@ -183,7 +186,8 @@ template <class W> struct JoinedIntegers {
     static ALWAYS_INLINE W number(u64 salt, u64 set) { return W(mark(salt) << (BITS - MARK) | set); }
 };
 template <class J, class W> ALWAYS_INLINE W joined(Salt salt, W a, W b) {
-    if (a == b) return a;
+    if (a == b || J::nothing(b)) return a;
+    if (J::nothing(a)) return b;
     if (J::known(a) && J::known(b)) return J::Set::first(salt, a, b);
     return J::number(salt, J::Set::both(J::set_of(salt, a), J::set_of(salt, b)));
 }

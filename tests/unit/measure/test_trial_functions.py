@@ -93,6 +93,7 @@ ASKED = "setp.lt.f32 %p1, %f1, %f2;\nsetp.lt.f32 %p2, %f3, %f4;\nsetp.lt.u32 %p3
             f"max.f32 %f5, %f1, {INFINITE};\nmov.f32 %f6, {INFINITE};\nmax.f32 %f9, %f6, %f5;",
         ),
         ("neg.f32 %f5, %f1;\nneg.f32 %f9, %f5;", "mov.f32 %f9, %f1;"),
+        ("mov.f32 %f9, %f1;", "max.f32 %f9, 0f7FFFFFFF, %f1;"),
         ("sub.f32 %f9, %f1, %f2;", "neg.f32 %f5, %f2;\nadd.f32 %f9, %f1, %f5;"),
         (
             f"mov.f32 %f9, {ZERO};",
