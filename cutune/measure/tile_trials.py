@@ -55,10 +55,10 @@ from cutune.measure.trial_launches import (
     has_parts,
     has_several,
     is_uneven,
+    is_within_a_block,
     may_join,
     only_where,
-    per_block,
-    per_thread,
+    tried_sizes,
     without_most_large,
 )
 from cutune.measure.trial_outcomes import Outcomes
@@ -225,7 +225,7 @@ class _Trial:
                 if copy.kernel not in self.entries or not may_join(copy, others):
                     continue
                 if not (differs := self.difference(copy, domain)):
-                    found.append((index, *self.divided(copy, domain)))
+                    found.append((index, *self._sizes.divided(copy.tile, domain)))
                 else:
                     reasons.setdefault(copy.name, differs)
         return reasons
@@ -282,14 +282,8 @@ class _Trial:
         return self._untried_of(own, tried) or self._untried_of(other, tried)
 
     def _tried_sizes(self, tile: Tile, assigned: Sequence[Mapping[str, int]]) -> TriedSizes:
-        most = {
-            index: max(sizes[self.kernel.parameters[index].name] for sizes in assigned)
-            for index in self._given.places_of_integers
-        }
-        most_of_all = max(most.values(), default=0)
-        x, y, z = (per_block(tile, axis, assigned, most_of_all) for axis in range(3))
-        i, j, k = (per_thread(tile, axis, whole) for axis, whole in enumerate((x, y, z)))
-        return TriedSizes(most, (x, y, z), (i, j, k), self._compared)
+        names = {n: self.kernel.parameters[n].name for n in self._given.places_of_integers}
+        return tried_sizes(tile, assigned, names, self._compared)
 
     def asked(self, copies: Copies) -> tuple[int, ...]:
         """Return sizes beyond the usual ones that the kernel and copies ask for.
@@ -376,7 +370,9 @@ class _Trial:
             return "too few of its launches can be tried"
         if reason := self._untried(copy, [dict(launch.sizes) for launch in launches]):
             return reason
-        if (different := self._different(copy, launches)) is None:
+        rests = self._rests(tile) if domain is Domain.ANY and not self.is_in_turn else ()
+        different = self._different(copy, launches) or self._different(copy, rests, _THOROUGH)
+        if different is None:
             # Bodies of blocks in turn are the kernel's.
             watched = [(self.kernel.name, tile.own()), (copy.kernel, tile)][: 2 - self.is_in_turn]
             said = next((s for one in watched if (s := self._objection(*one, launches))), "")
@@ -385,14 +381,14 @@ class _Trial:
         return f"its results are others at {different.said(names if self._compared else ())}"
 
     def _different(
-        self, copy: KernelVariant, launches: Sequence[TriedLaunch]
+        self, copy: KernelVariant, launches: Sequence[TriedLaunch], number: int = 0
     ) -> TriedLaunch | None:
-        """The first launch of which the results are others; None if there is none."""
+        """The first launch with other results. `number`: of the first, for its contents."""
         side_by_side = 1 if self._variables.all() else host_threads()
         with ThreadPoolExecutor(side_by_side) as pool:
             for first in range(0, len(launches), 4 * side_by_side):
                 some = launches[first : first + 4 * side_by_side]
-                same = pool.map(partial(self._is_same, copy), some, count(first))
+                same = pool.map(partial(self._is_same, copy), some, count(number + first))
                 if others := [one for one, is_same in zip(some, same, strict=True) if not is_same]:
                     return others[0]
         return None
@@ -437,15 +433,6 @@ class _Trial:
                 noting._run(self.entries[kernel], grid, tile, launch, contents)
                 yield
 
-    def divided(self, copy: KernelVariant, domain: Domain) -> tuple[tuple[str, ...], int]:
-        """Return the parameters that are multiples of a number in a domain, and the number."""
-        if domain is Domain.ANY or copy.tile is None:
-            return (), 1
-        extents, is_all = copy.tile.names, domain is Domain.MULTIPLES
-        return tuple(
-            n for n in self._given.integers if is_all or n in extents
-        ), self._sizes.multiple
-
     def _launches(self, tile: Tile, domain: Domain) -> list[TriedLaunch]:
         own = tile.own_block, tile.own_covered, tile.own_shared
         key = (tile.extents, *own, tile.whole, domain)
@@ -466,6 +453,16 @@ class _Trial:
             few = launches[:: max(1, len(launches) // _THOROUGH) | 1]
             self._known[key] = [*few, *(one for one in launches if one not in few)]
         return self._known[key]
+
+    def _rests(self, tile: Tile) -> list[TriedLaunch]:
+        """Launches that leave each number of elements to the last block."""
+        key = "rests", tile.extents, tile.own()
+        if key not in self._known:
+            sizes, numbers = self._sizes.rests(tile), self._given.combined[0]
+            made = (self._counted(tile, one, numbers) for one in sizes)
+            ended = (self._ended_well(tile, one) for one in made if one is not None)
+            self._known[key] = [one for one in ended if one is not None]
+        return [one for one in self._known[key] if is_within_a_block(tile, one)]
 
     @cached_property
     def _sizes(self) -> SizesTried:
@@ -544,8 +541,8 @@ class _Trial:
         names = self.entries[self.kernel.name], self.entries[copy.kernel]
         places = [place for _, place, _ in launch.arrays]
         try:
-            usual = range(3) if number < _THOROUGH else (number % 3,)
-            for contents in _RANDOM if self.is_noted else usual:
+            kinds = _RANDOM if self.is_noted else range(3)
+            for contents in kinds if number < _THOROUGH else (kinds[number % len(kinds)],):
                 key = own, launch, contents
                 if key not in self.expected:
                     _, after = self._run(names[0], own_grid, own, launch, contents)

@@ -7,10 +7,11 @@ have made the same expressions of the same data, and do the same for all data at
 
 - As they are: moves, loads and stores of whole numbers, shuffles, and what is linear in integers of
   one width: sums, differences, and products with numbers that are not data.
-- Operands of sums and products, of `and`, `or`, `xor` may be exchanged. Zero adds nothing, products
-  with it are zero, and infinity (large numbers stand for it) stays: tiles are padded with these. No
-  data are such numbers, nor is what is computed from them.
-- The largest of numbers is that by another order: terms of maxima may come in any order.
+- Operands of sums and products, of `and`, `or`, `xor` may be exchanged. Zero adds nothing but to
+  -0, products with it are zero, and infinity (large numbers stand for it) stays: tiles are padded
+  with these. No data are such numbers, nor is what is computed from them.
+- A maximum is a number for the set of its terms, which come in any order, and of which none hides
+  another one. Numbers of the code may be there twice; of these it has the first by some order.
 - A comparison has a register of 32 bits beside its predicate, the hash of its operands. What it
   chooses is a hash of it and of both numbers; what a branch by it may change is one on both ways.
   Where numbers of places alone are compared, it comes out as it does.
@@ -31,7 +32,7 @@ from cutune.emulator.lower.encoder import elements, paired_names
 from cutune.emulator.machine import LoadedModule
 from cutune.measure.trial_code import as_written, functions_reached
 from cutune.ptx.control_flow import ControlFlow, control_flow
-from cutune.ptx.named_numbers import REAL_NUMBER, REALS, tests_of_parameters, type_of
+from cutune.ptx.named_numbers import REAL_NUMBER, REALS, literal, tests_of_parameters, type_of
 from cutune.ptx.taint import blocks_between, names, results, sources, spaces
 from cutune.ptx.types import (
     BARRIERS,
@@ -59,7 +60,6 @@ _DECLARED = (
 )
 #: From these bits on numbers stand for infinity, by the letter of a literal.
 _LARGE = {"f": (31, (127 + 96) << 23), "d": (63, (1023 + 96) << 52)}
-_INFINITE = frozenset({"0f7F800000", "0fFF800000", "0d7FF0000000000000", "0dFFF0000000000000"})
 _SCALARS = frozenset({"f16", "bf16", "f32", "f64"})
 #: Give what they read, or move it.
 _MOVING = frozenset({"mov", "cvta", "shfl", "st", "call"})
@@ -327,7 +327,7 @@ class _Changed:
         if one.opcode in ("atom", "red"):
             if {"and", "or", "cas", "inc", "dec"} & {*one.modifiers}:
                 raise NoFunction("an atomic operation is no sum")
-            return None
+            return self._joined(one)
         read = [name for name in sources(one) if name != one.guard]
         if self._data.isdisjoint(read):
             return None
@@ -347,6 +347,15 @@ class _Changed:
             return None
         kind = type_of(one, 0)
         return self._of_reals(one, kind) if kind in REALS else self._of_integers(one, kind)
+
+    def _joined(self, one: Instruction) -> list[str] | None:
+        """An atomic maximum or minimum of data is one that shows all of its terms."""
+        if {"max", "min"}.isdisjoint(one.modifiers) or self._data.isdisjoint(
+            names(one.operands[-1])
+        ):
+            return None
+        words = (f"joined_{m}" if m in ("max", "min") else m for m in (one.opcode, *one.modifiers))
+        return [".".join(words) + " " + ", ".join(one.operands)]
 
     def _loaded(self, one: Instruction) -> list[str] | None:
         """Numbers narrower than their registers, and parts of sums, become functions of these."""
@@ -444,11 +453,13 @@ class _Changed:
     def _of_reals(self, one: Instruction, kind: str) -> list[str] | None:
         result, *read = one.operands
         operation = "fma" if one.opcode == "mad" else one.opcode
-        if operation == "neg" or result in self._asked:
+        if result in self._asked:
             return None
         is_usual = kind in _SCALARS and {*one.modifiers} <= _USUAL | {kind}
+        if operation == "neg":
+            return [f"hashed.neg.{kind} {', '.join(one.operands)}"] if is_usual else None
         is_plain = is_usual and not any(map(_is_large, read))
-        if is_usual and operation in ("max", "min") and self._are_data(read):
+        if is_usual and operation in ("max", "min") and self._are_terms(read):
             return [f"hashed.{operation}.{kind} {', '.join(one.operands)}"]
         if is_plain and operation in ("add", "sub", "mul", "fma", "div"):
             known = [o for o in read[:2] if o not in self._data]
@@ -458,9 +469,18 @@ class _Changed:
             return [f"hashed.{operation}.{kind} {result}, {', '.join(read)}"]
         return self._of_operands(one)
 
-    def _are_data(self, read: Iterable[str]) -> bool:
-        """Or infinity, beside which any number is the largest, or the smallest?"""
-        return all(o in self._data or o in _INFINITE for o in read)
+    def _are_terms(self, read: Iterable[str]) -> bool:
+        """Are they data, or numbers of the code, beside which limits begin?"""
+        return all(o in self._data or o in self._constants or _is_number(o) for o in read)
+
+    @cached_property
+    def _constants(self) -> frozenset[str]:
+        """Registers into which nothing but numbers are moved."""
+        found, others = set[str](), set[str]()
+        for one in self._instructions:
+            is_number = one.opcode == "mov" and _is_number(one.operands[1])
+            (found if is_number else others).update(results(one))
+        return frozenset(found - others)
 
     @cached_property
     def _asked(self) -> set[str]:
@@ -479,7 +499,7 @@ class _Changed:
             is_product = one.opcode in ("mul", "mad") and len(data) > 1
             if not is_product and not (one.opcode == "shl" and one.operands[2] in self._data):
                 return None
-        if one.opcode in ("max", "min") and is_plain and self._are_data(one.operands[1:]):
+        if one.opcode in ("max", "min") and is_plain and self._are_terms(one.operands[1:]):
             return [f"hashed.{one.opcode}.b{_bits_of(kind)} {', '.join(one.operands)}"]
         return self._of_operands(one)
 
@@ -553,6 +573,10 @@ def _own(one: Instruction) -> str:
 def _result(name: str, kind: str, *about: object) -> str:
     """A statement that puts a function of the key in place of a result, unless that is 0."""
     return f"hashed.result.{kind} {name}, {name}, {_KEY}, {crc32(repr(about).encode())}"
+
+
+def _is_number(operand: str) -> bool:
+    return literal(operand) is not None or bool(REAL_NUMBER.fullmatch(operand))
 
 
 def _is_large(operand: str) -> bool:

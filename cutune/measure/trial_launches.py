@@ -16,6 +16,7 @@ from cutune.emulator.machine import LaunchCounters, pointer
 from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS, MAX_ARRAYS
 from cutune.measure.trial_parameters import Numbers
 from cutune.model.rational.formulas import whole_value
+from cutune.ptx.tried_sizes import TriedSizes
 from cutune.source.kernel_variant import ASKED, KernelVariant, Tile
 from cutune.toolchain.device.thread_block import GRID_LIMITS, Block, threads_of
 
@@ -148,7 +149,21 @@ def only_where(copy: KernelVariant, divided: tuple[str, ...], multiple: int) -> 
 # ---- grids of tiles
 
 
-def per_block(tile: Tile, axis: int, assigned: Sequence[_Sizes], most: int) -> float:
+def tried_sizes(
+    tile: Tile,
+    assigned: Sequence[_Sizes],
+    names: Mapping[int, str],
+    compared: Mapping[int, frozenset[float]],
+) -> TriedSizes:
+    """Return what of a tile is tried at sizes. `names`: of integers, by their places."""
+    most = {place: max(sizes[name] for sizes in assigned) for place, name in names.items()}
+    most_of_all = max(most.values(), default=0)
+    x, y, z = (_per_block(tile, axis, assigned, most_of_all) for axis in range(3))
+    i, j, k = (_per_thread(tile, axis, whole) for axis, whole in enumerate((x, y, z)))
+    return TriedSizes(most, (x, y, z), (i, j, k), compared)
+
+
+def _per_block(tile: Tile, axis: int, assigned: Sequence[_Sizes], most: int) -> float:
     """By how much a size has to grow for one more block, where a grid grows with sizes."""
     covered, own = tile.covered[axis], tile.own_covered[axis]
     if not tile.is_asked(axis):
@@ -157,7 +172,7 @@ def per_block(tile: Tile, axis: int, assigned: Sequence[_Sizes], most: int) -> f
     return most / min(blocks, max(1, blocks * own // covered))
 
 
-def per_thread(tile: Tile, axis: int, per_block: float) -> float:
+def _per_thread(tile: Tile, axis: int, per_block: float) -> float:
     """By how much it has to grow for one more thread of whole blocks."""
     threads, own = tile.block[axis], tile.own_block[axis]
     if tile.is_asked(axis):
@@ -176,6 +191,12 @@ def is_uneven(tile: Tile, sizes: _Sizes) -> bool:
     extents = [whole_value(text, sizes) or 0 for text in tile.extents]
     parts = zip(extents, tile.covered, tile.own_covered, strict=True)
     return any(extent % a and extent % b for extent, a, b in parts)
+
+
+def is_within_a_block(tile: Tile, launch: TriedLaunch) -> bool:
+    """Are no extents larger than what a block of a tile, or of the program, covers?"""
+    most = max(*tile.covered, *tile.own_covered)
+    return all(value <= most for name, value in launch.sizes if name in tile.names)
 
 
 def has_several(tile: Tile, sizes: _Sizes) -> bool:

@@ -26,6 +26,8 @@ from cutune.source.program import Kernel
 _DRAWN = 16
 #: Values in as many elements as a block covers, of an integer that no grid follows.
 _DENSE = 64
+#: Elements of a last block that are tried, at most; and all other sizes then.
+_RESTS, _FEW_STEPS = 256, 8
 #: Grids that are asked for, one after the other, and at most half of those that are tried.
 _MOST_BLOCKS = 5
 _GRIDS = (2, 1, 3, 5, 4)
@@ -60,6 +62,13 @@ class SizesTried:
     def multiple(self) -> int:
         """A number that is a multiple of what each block covers."""
         return lcm(*(n for tile in self.tiles for n in (*tile.covered, *tile.own_covered)))
+
+    def divided(self, tile: Tile | None, domain: Domain) -> tuple[tuple[str, ...], int]:
+        """Return the parameters that are multiples of a number in a domain, and the number."""
+        if domain is Domain.ANY or tile is None:
+            return (), 1
+        is_all = domain is Domain.MULTIPLES
+        return tuple(n for n in self.integers if is_all or n in tile.names), self.multiple
 
     def assignments(self, tile: Tile, domain: Domain) -> Iterator[Sizes]:
         """Values of all integers, and of what extents take of the grid that the program asks for.
@@ -104,6 +113,18 @@ class SizesTried:
             far = (one for one in self.named if one > 3 * big or name not in extents)
             for value in sorted({*dense, *far}) if name not in divided else ():
                 yield {**dict.fromkeys(names, base), name: value}
+
+    def rests(self, tile: Tile) -> Iterator[Sizes]:
+        """Extents that leave each number of elements to the last block of a dimension.
+
+        What one place alone does where it is the last one (`t == 27 && i == n - 1`) shows there.
+        """
+        asked = {name: 2 for axis, name in enumerate(ASKED) if tile.is_asked(axis)}
+        extents = [name for name in self.integers if name in tile.names]
+        most = max(covered(self.tiles), default=0) if extents else 0
+        for rest in range(0, most, max(1, -(-most // _RESTS))):
+            each = {n: 1 + (rest + k * most // 3) % most for k, n in enumerate(extents)}
+            yield {**dict.fromkeys(self.integers, _FEW_STEPS), **each, **asked}
 
 
 #: Combinations of values of real numbers that a kernel compares with others, at most.

@@ -438,11 +438,20 @@ class FollowedSizes:
 
     def _tells_signs(self, one: Instruction) -> bool:
         """Is the result compared with 0 or -1 alone: is one of several numbers below zero?"""
-        return all(
-            (other.opcode == "setp" and {literal(o) for o in other.operands} & {0, -1})
-            or (other.opcode == "or" and other is not one and self._tells_signs(other))
-            for other in self._uses(one)
-        )
+        joined, size = [one], 0
+        while size < len(joined):
+            uses = self._uses(joined[size])
+            others = [other for other in uses if other.opcode != "setp"]
+            is_sign = (
+                {literal(o) for o in other.operands} & {0, -1}
+                for other in uses
+                if other.opcode == "setp"
+            )
+            if not all(is_sign) or any(other.opcode != "or" for other in others):
+                return False
+            joined += [other for other in others if other not in joined]
+            size += 1
+        return True
 
     def _uses(self, one: Instruction) -> list[Instruction]:
         result = {*results(one)}

@@ -29,6 +29,8 @@ _NARROW = {"u8": "u8", "b8": "u8", "s8": "s8", "u16": "u16", "b16": "u16", "s16"
 _NARROW |= {"f16": "u16", "bf16": "u16"}
 _SPIN = frozenset(("volatile", "acquire", "relaxed", "release", "acq_rel", "cas", "exch"))
 _ATOMICS = frozenset(("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"))
+#: Those that trials make of maxima and minima of data (`cutune.measure.trial_functions`).
+_JOINED = frozenset(("joined_max", "joined_min"))
 #: Types of floating-point numbers that atomic operations take.
 _REALS = frozenset(("f32", "f64", "f16", "f16x2", "bf16", "bf16x2"))
 
@@ -139,7 +141,7 @@ def _lower_atomic(encoder: FunctionEncoder) -> None:
     kind = encoder.modifiers[-1]
     has_result = encoder.opcode == "atom"
     result, address, *values = encoder.operands if has_result else ("", *encoder.operands)
-    operation = next((m for m in encoder.modifiers if m in _ATOMICS), "")
+    operation = next((m for m in encoder.modifiers if m in _ATOMICS | _JOINED), "")
     if {"v2", "v4", "v8"} & set(encoder.modifiers) or not operation:
         raise encoder.unsupported()
     is_signless = operation not in ("min", "max", "inc", "dec") and kind[0] in "su"

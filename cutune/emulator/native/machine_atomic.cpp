@@ -2,6 +2,7 @@
 #include "machine_access.h"
 #include "machine_half.h"
 #include "machine_numbers.h"
+#include "machine_values.h"
 
 namespace cutune {
 namespace {
@@ -75,6 +76,12 @@ ATOMIC(atom_max_u32, u32, a > b ? a : b)
 ATOMIC(atom_max_s32, s32, a > b ? a : b)
 ATOMIC(atom_max_u64, u64, a > b ? a : b)
 ATOMIC(atom_max_s64, s64, a > b ? a : b)
+// Maxima and minima as other functions (machine_functions.cpp).
+#define JOINED(W, salt) functions::joined<functions::JoinedIntegers<W>, W>(functions::salt, a, b)
+ATOMIC(atom_joined_max_b32, u32, JOINED(u32, LARGEST))
+ATOMIC(atom_joined_min_b32, u32, JOINED(u32, SMALLEST))
+ATOMIC(atom_joined_max_b64, u64, JOINED(u64, LARGEST))
+ATOMIC(atom_joined_min_b64, u64, JOINED(u64, SMALLEST))
 ATOMIC(atom_and_b32, u32, a & b)
 ATOMIC(atom_and_b64, u64, a & b)
 ATOMIC(atom_or_b32, u32, a | b)

@@ -29,8 +29,8 @@ from cutune.toolchain.kernel_names import is_qualified, plain_name
 
 #: Words by which a body may tell the copy from the kernel.
 _TELLING = ("__func__", "__FUNCTION__", "__PRETTY_FUNCTION__", "__FUNCSIG__", "__FUNCDNAME__")
-#: Words by which any function may tell its caller's name.
-_ASKING = re.compile(r"\b(?:__builtin_FUNCTION|__builtin_source_location|source_location)\b")
+#: Words by which any function may tell its caller's name, or place.
+_ASKING = re.compile(r"\b(?:__builtin_(?:FUNCTION|LINE|COLUMN|source_location)|source_location)\b")
 _CONSTANT = frozenset({"const", "constexpr"})
 #: What a subscript stands behind.
 _VALUE = re.compile(r"(?!return$|case$|else$)\w+|[)\]]")

@@ -65,7 +65,9 @@ def are_alike(first: str, second: str) -> bool:
     return left_by(first).tobytes() == left_by(second).tobytes()
 
 
-ZERO, INFINITE, LARGEST = "0f00000000", "0fFF800000", "0fFF7FFFFF"
+ZERO, MINUS_ZERO, INFINITE, LARGEST = "0f00000000", "0f80000000", "0fFF800000", "0fFF7FFFFF"
+#: A sum that begins at zero, as many do: none of its values is -0.
+SUMMED = f"add.f32 %f6, %f1, {ZERO};\nadd.f32 %f6, %f6, %f2;\n"
 #: Predicates of data, and one that is always true and one that never is.
 ASKED = "setp.lt.f32 %p1, %f1, %f2;\nsetp.lt.f32 %p2, %f3, %f4;\nsetp.lt.u32 %p3, %r10, 99;\n"
 
@@ -79,14 +81,19 @@ ASKED = "setp.lt.f32 %p1, %f1, %f2;\nsetp.lt.f32 %p2, %f3, %f4;\nsetp.lt.u32 %p3
         ("fma.rn.f32 %f9, %f1, %f2, %f3;", "fma.rn.f32 %f9, %f2, %f1, %f3;"),
         ("max.f32 %f9, %f1, %f2;", "max.f32 %f9, %f2, %f1;"),
         # Sums and products with zero, and with numbers that stand for infinity.
-        ("mov.f32 %f9, %f1;", f"mov.f32 %f5, {ZERO};\nadd.f32 %f9, %f1, %f5;"),
-        ("mov.f32 %f9, %f3;", f"mov.f32 %f5, {ZERO};\nfma.rn.f32 %f9, %f1, %f5, %f3;"),
-        ("mul.f32 %f9, %f1, %f2;", f"fma.rn.f32 %f9, %f1, %f2, {ZERO};"),
+        (SUMMED + "mov.f32 %f9, %f6;", f"{SUMMED}mov.f32 %f5, {ZERO};\nadd.f32 %f9, %f6, %f5;"),
         (
-            "mov.f32 %f9, %f1;",
-            f"selp.f32 %f5, {INFINITE}, %f2, %p3;\nmax.f32 %f9, %f1, %f5;",
+            SUMMED + "mov.f32 %f9, %f6;",
+            f"{SUMMED}mov.f32 %f5, {ZERO};\nfma.rn.f32 %f9, %f1, %f5, %f6;",
         ),
-        ("mov.f32 %f9, %f1;", f"max.f32 %f9, %f1, {INFINITE};"),
+        ("mov.f32 %f9, %f1;", f"mov.f32 %f5, {MINUS_ZERO};\nadd.f32 %f9, %f1, %f5;"),
+        ("mul.f32 %f9, %f1, %f2;", f"fma.rn.f32 %f9, %f1, %f2, {MINUS_ZERO};"),
+        (
+            f"max.f32 %f9, %f1, {INFINITE};",
+            f"max.f32 %f5, %f1, {INFINITE};\nmov.f32 %f6, {INFINITE};\nmax.f32 %f9, %f6, %f5;",
+        ),
+        ("neg.f32 %f5, %f1;\nneg.f32 %f9, %f5;", "mov.f32 %f9, %f1;"),
+        ("mov.f32 %f9, %f1;", "max.f32 %f9, 0f7FFFFFFF, %f1;"),
         ("sub.f32 %f9, %f1, %f2;", "neg.f32 %f5, %f2;\nadd.f32 %f9, %f1, %f5;"),
         (
             f"mov.f32 %f9, {ZERO};",
@@ -183,6 +190,20 @@ def test_integers_are_added_in_any_order(first: str, second: str) -> None:
                 "st.shared.u32 [%r11], %r{r};\nld.shared.u32 %rd{rd}, [%r11];\n",
             )
         ),
+        # Of -0 zero makes +0; the opposite of a sum that is none may be one.
+        ("mov.f32 %f9, %f1;", f"add.f32 %f9, %f1, {ZERO};", REAL),
+        (
+            f"{SUMMED}neg.f32 %f9, %f6;",
+            f"{SUMMED}neg.f32 %f6, %f6;\nadd.f32 %f9, %f6, {ZERO};",
+            REAL,
+        ),
+        # A number is not equal to itself if it is NaN, and a maximum beside infinity is none.
+        (
+            "setp.eq.f32 %p4, %f1, %f1;\nselp.f32 %f9, %f3, %f4, %p4;",
+            "mov.f32 %f9, %f3;",
+            REAL,
+        ),
+        ("mov.f32 %f9, %f1;", f"max.f32 %f9, %f1, {INFINITE};", REAL),
         # What comparisons of data choose.
         ("selp.f32 %f9, %f3, %f4, %p1;", "selp.f32 %f9, %f3, %f4, %p2;", REAL),
         (
@@ -203,6 +224,52 @@ def test_what_may_be_another_number_shows(first: str, second: str, kept: str) ->
     # In all threads, or as one of several numbers that it might be.
     assert np.count_nonzero(one != other) > THREADS // 8
     assert are_alike(ASKED + first + kept, ASKED + first + kept)
+
+
+@pytest.mark.parametrize(
+    ("kind", "move", "known"),
+    [
+        ("f32", "ld.global.f32 %f5", "0fFF7FFFFF"),
+        ("f32", "ld.global.f32 %f5", "0fBF800000"),
+        ("f64", "ld.global.f32 %f5", "0dC415AF1D78B58C40"),
+        ("s32", "ld.global.u32 %r5", "-2147483648"),
+        ("s64", "ld.global.u64 %rd4", "-1"),
+    ],
+)
+def test_each_term_of_a_maximum_shows(kind: str, move: str, known: str) -> None:
+    """In any order, and beside known numbers, of which any may be there twice."""
+    register = {"f32": "%f5", "f64": "%fd1", "s32": "%r5", "s64": "%rd4"}[kind]
+    best = {"f32": "%f9", "f64": "%fd4", "s32": "%r9", "s64": "%rd3"}[kind]
+    wide = {"f64": "cvt.f64.f32 %fd1, %f5;\n"}.get(kind, "")
+    store = f"\nst.global.{kind if kind[0] == 'f' else 'u' + kind[1:]} [%rd2], {best};"
+
+    def found(terms: list[int], before: str = "", behind: str = "") -> bytes:
+        body = f"mov.{'b' if kind[0] == 's' else 'f'}{kind[1:]} {best}, {known};\n{before}"
+        for term in terms:
+            body += f"{move}, [%rd5+{8 * term}];\n{wide}max.{kind} {best}, {best}, {register};\n"
+        start = "ld.param.u64 %rd5, [k_0];\n"
+        return left_by(start + body + behind + store).tobytes()
+
+    terms = [*range(THREADS)]
+    again = f"max.{kind} {best}, {best}, {known};\n"
+    assert found(terms) == found(terms[::-1], before=again) == found(terms, behind=again)
+    for left_out in (0, 7, THREADS - 1):
+        assert found(terms) != found([one for one in terms if one != left_out])
+    assert found([3, 4]) != found([3])
+
+
+@pytest.mark.parametrize("space", ["global", "shared"])
+def test_each_term_of_an_atomic_maximum_shows(space: str) -> None:
+    place = {"global": "%rd5", "shared": "part"}[space]
+
+    def found(condition: str) -> bytes:
+        return left_by(
+            "ld.param.u64 %rd5, [k_1];\nmov.u32 %r9, 0;\nst.shared.u32 [part], %r9;\n"
+            f"setp.ne.u32 %p5, %r10, {condition};\n@%p5 red.{space}.max.s32 [{place}], %r1;\n"
+            f"ld.{space}.u32 %r9, [{place}];" + WHOLE
+        )[-1:].tobytes()
+
+    assert len({found("99"), found("0"), found("7"), found("31")}) == 4
 
 
 def test_comparisons_that_decide_together_show() -> None:

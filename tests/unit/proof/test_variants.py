@@ -211,6 +211,12 @@ def test_a_kernel_of_a_header_has_its_variant_there() -> None:
             "name of its caller",
         ),
         (
+            "int f(int line = __builtin_LINE());\n"
+            "__global__ void k(float *A, float *B, int n) { f(); {body} }",
+            271,
+            "name of its caller",
+        ),
+        (
             "const int A__restrict = 1;\n__global__ void k(float *A, float *B, int n) {body}",
             271,
             "A__restrict is taken",

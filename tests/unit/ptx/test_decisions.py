@@ -243,3 +243,15 @@ def test_nobody_sees_what_a_branch_leaves_out() -> None:
     assert decisions(_values("mov.u32 %r8, %r3; " + begins_before)) == []
     seen = begins_before + " setp.gt.s32 %p3, %r8, 700;"
     assert len(decisions(_values("mov.u32 %r8, %r3; " + seen))) == 2
+
+
+def test_flags_that_a_loop_joins_are_followed_once() -> None:
+    """By two instructions of which each reads what the other one gives."""
+    body = "or.b32 %r8, %r9, %r6;\nor.b32 %r9, %r8, %r1;\nsetp.lt.s32 %p1, %r9, 0;"
+    module = parse(f"{HEAD}{body}\nret;\n}}")
+    (function,) = module.functions.values()
+    tried = TriedSizes({1: 200, 2: 200}, (32, 1, 1), (1, 1, 1), {})
+    assert FollowedSizes(function, function, tried).reason() == ""
+    other = parse(f"{HEAD}{body}\nmul.lo.s32 %r10, %r8, 3;\nret;\n}}")
+    (function,) = other.functions.values()
+    assert FollowedSizes(function, function, tried).reason() != ""

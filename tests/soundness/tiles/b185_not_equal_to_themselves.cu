@@ -1,0 +1,55 @@
+// EXPECT: keep
+// WHY: numbers that do not equal themselves count up to 8 in a tile
+// SIZES: 64,300,1000
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+#include <cuda_runtime.h>
+
+template <class T> static T *up(const std::vector<T> &v) {
+  T *p = nullptr;
+  cudaMalloc(&p, (v.size() + 1) * sizeof(T));
+  cudaMemcpy(p, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice);
+  return p;
+}
+template <class T> static void show(const char *what, const T *p, size_t n) {
+  std::vector<T> v(n);
+  cudaMemcpy(v.data(), p, n * sizeof(T), cudaMemcpyDeviceToHost);
+  unsigned long long hash = 1469598103934665603ull;
+  const unsigned char *bytes = (const unsigned char *)v.data();
+  for (size_t i = 0; i < n * sizeof(T); ++i)
+    hash = (hash ^ bytes[i]) * 1099511628211ull;
+  printf("%s %016llx first %g last %g %s\n", what, hash, n ? (double)v[0] : 0.0, n ? (double)v[n - 1] : 0.0,
+         cudaGetErrorName(cudaGetLastError()));
+}
+
+#define TILE 32
+__global__ void rows(const float *in, float *out, int n) {
+  __shared__ float s[TILE];
+  const int t = threadIdx.x, i = blockIdx.x * TILE + t;
+  float sum = 0;
+
+  for (int start = 0; start < n; start += TILE) {
+    s[t] = start + t < n ? in[start + t] : 0.0f;
+    __syncthreads();
+    for (int j = 0; j < TILE; ++j) sum += s[j];
+    int count = 0;
+    for (int j = 0; j < TILE; ++j) { const float d = s[j]; if (!(d >= d)) ++count; }
+    if (count > 40) sum = 1.0f; else if (count > 8) sum = 2.0f;
+    __syncthreads();
+  }
+  if (i < n) out[i] = sum;
+}
+
+int main(int argc, char **argv) {
+  const int n = argc > 1 ? atoi(argv[1]) : 1000;
+  std::vector<float> in(n);
+  for (int i = 0; i < (int)in.size(); ++i) in[i] = nanf("");
+  float *a = up(in);
+  float *b = up(std::vector<float>(n));
+  rows<<<(n + TILE - 1) / TILE, TILE>>>(a, b, n);
+  show("rows", b, n);
+  return 0;
+}
