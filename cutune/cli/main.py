@@ -23,6 +23,7 @@ from cutune.cli.parser import VERBS
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, ToldAlready, tell
 from cutune.core.processes import CompilerKilled
+from cutune.core.progress import close_bars
 from cutune.toolchain.device.present import default_device, named_devices
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 128 + error.signal
     except KeyboardInterrupt:
         return 130
+    finally:
+        close_bars()
 
 
 #: A range of whole numbers, and what looks like one.
@@ -138,6 +141,7 @@ class Options(argparse.Namespace):
         if diagnostic in self.said:
             return
         self.said.add(diagnostic)
+        close_bars()
         if diagnostic.code is Code.NVCC_FAILED and (flags := self._earlier_flags()):
             head, *quoted = diagnostic.message.split("\n", 1)
             head = f"{head}; an earlier command compiled it with: {shlex.join(flags)}"

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
@@ -84,6 +85,17 @@ def progress_for(quiet: bool) -> Progress:
     return _bars() if sys.stderr.isatty() else _Lines(SECONDS_BETWEEN_LINES, SHORT_SECONDS)
 
 
+#: The bar that is shown, by its activity.
+_LIVE: dict[str, Any] = {}
+
+
+def close_bars() -> None:
+    """End what is shown: a message keeps its lines then, and a terminal gets its cursor back."""
+    for bars in _LIVE.values():
+        bars.stop()
+    _LIVE.clear()
+
+
 def _bars() -> Progress:
     # Verbs that show no bar start faster without.
     from rich import console, progress, table  # noqa: PLC0415
@@ -101,14 +113,12 @@ def _bars() -> Progress:
         progress.TimeElapsedColumn(),
         TimeLeft(),
     )
-    state: dict[str, progress.Progress] = {}
+    state = _LIVE
 
     def report(activity: str, done: int, total: int) -> None:
         # One live display at a time, closed when its activity ends, so that messages can pass.
         if activity not in state:
-            for bars in state.values():
-                bars.stop()
-            state.clear()
+            close_bars()
             terminal = console.Console(stderr=True, emoji=False)
             state[activity] = progress.Progress(*columns, console=terminal, transient=True)
             state[activity].add_task(activity, total=total)

@@ -10,7 +10,7 @@ import pytest
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
-from cutune.core.progress import Reporter, _Lines, during, progress_for
+from cutune.core.progress import Reporter, _Lines, close_bars, during, progress_for
 
 
 def test_a_line_when_it_is_done(capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,3 +85,19 @@ def test_what_is_true_of_the_machine_is_said_once() -> None:
     reporter.remembering()[0].report(messages)
     assert said.count(Code.NO_COMPILED_CODE) == 1
     assert said.count(Code.CACHE_ELSEWHERE) > 1
+
+
+def test_a_bar_ends_with_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However a command ends, the cursor of its terminal is shown again."""
+    monkeypatch.setattr("sys.stderr", said := _Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    progress_for(quiet=False)("compiling", 0, 2)
+    close_bars()
+    text = said.getvalue()
+    assert text.count("\x1b[?25l") == text.count("\x1b[?25h") == 1
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
