@@ -204,7 +204,7 @@ def worthwhile(model: FittedModel, device: DeviceProfile) -> tuple[Worthwhile, .
         if name in names
     }
     return tuple(
-        Worthwhile(fitting[name].restricted(blocks), _sure_from(model, name, rows))
+        Worthwhile(fitting[name].restricted(blocks), sure_from(model, name, rows))
         for name, blocks in near_best.items()
         if blocks
     )
@@ -290,7 +290,7 @@ def _near_best(name: str, names: Sequence[str], rows: Iterable[_Row]) -> set[Blo
     return blocks
 
 
-def _sure_from(model: FittedModel, name: str, rows: Sequence[_Row]) -> Fraction:
+def sure_from(model: FittedModel, name: str, rows: Sequence[_Row]) -> Fraction:
     """Predictions of the variant from which on it is faster in all samples.
 
     What is counted on data is known of sizes that belong together as in the runs; samples do not.

@@ -13,10 +13,16 @@ from cutune.model.emit.routine import emit_rule, printed_extents
 from cutune.model.emit.selected_programs import SelectionText
 from cutune.model.emit.selection import Decided, Decider, decided_apart, emit_selection
 from cutune.model.fit.fitted_model import FittedModel
-from cutune.model.performance.constants import ASKING_US
+from cutune.model.performance.constants import ASKING_US, OWN_BAND_DATA_SMALLER, VARIANT_SHARE
 from cutune.model.selection.chooser import DEFAULT
 from cutune.model.selection.chooser import MODELS as JUDGES
-from cutune.model.selection.variants import VariantChooser, worthwhile
+from cutune.model.selection.variants import (
+    NEVER_SURE_US,
+    VariantChooser,
+    share_of,
+    sure_from,
+    worthwhile,
+)
 from cutune.source.program import SiteKey
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import Block
@@ -209,6 +215,17 @@ def test_a_variant_whose_threads_do_several_ids_is_asked_about_fewer_threads() -
     assert "shared_.extent[0] = (shared_.extent[0] + 1) / 2;" in text
     assert "shared_.extent[1]" not in text
     assert "cutune_decide_add_x2(&shared_, nullptr), v_," in text
+
+
+def test_a_variant_that_is_counted_on_data_has_to_promise_more() -> None:
+    alone, variant = varied("restrict", (1, 1, 1))
+    on_data = replace(alone, kernel=replace(alone.kernel, on_data=True), variants=(variant,))
+    model = replace(alone, variants=(variant,))
+    assert share_of(model, H200) == VARIANT_SHARE
+    assert share_of(on_data, H200) == VARIANT_SHARE / OWN_BAND_DATA_SMALLER
+    # Sizes of samples need not belong together as those of the runs did.
+    sure = [sure_from(one, "restrict", []) for one in (model, on_data)]
+    assert sure == [0, NEVER_SURE_US]
 
 
 def test_a_variant_of_whole_vectors_is_not_chosen_for_other_sizes() -> None:
