@@ -11,10 +11,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, Warn
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
 
 #: Is told an activity, how much of it is done, and how much there is.
 Progress = Callable[[str, int, int], None]
@@ -86,7 +89,7 @@ def progress_for(quiet: bool) -> Progress:
 
 
 #: The bar that is shown, by its activity.
-_LIVE: dict[str, Any] = {}
+_LIVE: dict[str, Bars] = {}
 
 
 def close_bars() -> None:
@@ -113,19 +116,18 @@ def _bars() -> Progress:
         progress.TimeElapsedColumn(),
         TimeLeft(),
     )
-    state = _LIVE
 
     def report(activity: str, done: int, total: int) -> None:
         # One live display at a time, closed when its activity ends, so that messages can pass.
-        if activity not in state:
+        if activity not in _LIVE:
             close_bars()
             terminal = console.Console(stderr=True, emoji=False)
-            state[activity] = progress.Progress(*columns, console=terminal, transient=True)
-            state[activity].add_task(activity, total=total)
-            state[activity].start()
-        state[activity].update(state[activity].task_ids[0], completed=done, total=total)
+            _LIVE[activity] = progress.Progress(*columns, console=terminal, transient=True)
+            _LIVE[activity].add_task(activity, total=total)
+            _LIVE[activity].start()
+        _LIVE[activity].update(_LIVE[activity].task_ids[0], completed=done, total=total)
         if done >= total:
-            state.pop(activity).stop()
+            _LIVE.pop(activity).stop()
 
     return report
 

@@ -438,19 +438,16 @@ class FollowedSizes:
 
     def _tells_signs(self, one: Instruction) -> bool:
         """Is the result compared with 0 or -1 alone: is one of several numbers below zero?"""
-        joined, size = [one], 0
-        while size < len(joined):
-            uses = self._uses(joined[size])
-            others = [other for other in uses if other.opcode != "setp"]
-            is_sign = (
-                {literal(o) for o in other.operands} & {0, -1}
-                for other in uses
-                if other.opcode == "setp"
-            )
-            if not all(is_sign) or any(other.opcode != "or" for other in others):
-                return False
-            joined += [other for other in others if other not in joined]
-            size += 1
+        joined = [one]
+        for read in joined:  # which grows
+            for use in self._uses(read):
+                if use.opcode == "setp":
+                    if {0, -1}.isdisjoint(map(literal, use.operands)):
+                        return False
+                elif use.opcode != "or":
+                    return False
+                elif use not in joined:
+                    joined.append(use)
         return True
 
     def _uses(self, one: Instruction) -> list[Instruction]:

@@ -142,7 +142,7 @@ def guarded(kernel: Kernel) -> list[int]:
 
 
 @dataclass(frozen=True)
-class _Body:
+class CalledBody:
     parameters: str
     values: str
 
@@ -168,7 +168,7 @@ class _Body:
         )
 
 
-def body_of(text: KernelText, given: Collection[str]) -> _Body:
+def body_of(text: KernelText, given: Collection[str]) -> CalledBody:
     """Return the body of a kernel; raises Illegal where its parameters cannot be passed on.
 
     `given`: indices that become variables of it.
@@ -181,13 +181,13 @@ def body_of(text: KernelText, given: Collection[str]) -> _Body:
     opener, closer = text.function.parameters
     tokens = text.syntax.tokens[opener + 1 : closer]
     if not names:
-        return _Body("", "")
+        return CalledBody("", "")
     if not all(names) or any(token.text == "..." for token in tokens):
         raise not_repeated("a parameter has no name")
     if len(list(split_commas(tokens))) != len(names):
         raise not_repeated("its parameters are made by a macro")
     declared = text.syntax.source[Span(tokens[0].start, tokens[-1].end)]
-    return _Body(f", {one_line(declared)}", f", {', '.join(names)}")
+    return CalledBody(f", {one_line(declared)}", f", {', '.join(names)}")
 
 
 def ask_unread(text: KernelText) -> None:

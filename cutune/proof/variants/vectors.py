@@ -41,6 +41,7 @@ from cutune.proof.variants.coarsen import (
     BODY,
     EACH,
     UNREAD,
+    CalledBody,
     ask_separate,
     ask_straight,
     ask_unread,
@@ -94,6 +95,8 @@ _PARTS: Mapping[tuple[str, tuple[str, ...], tuple[str, ...]], str] = {
     },
 }
 _FIRST = "cutune_first"
+#: Indices that become variables of the body.
+_GIVEN = ("blockIdx", "threadIdx")
 #: Guard bounds of which no part is larger than all of it, or that are a little less than a
 #: parameter: where parameters and bound are numbers of 31 bits, nothing overflows in any type.
 _PLAIN_BOUND = re.compile(r"[\w\s+*()]+|\w+ - \d{1,5}")
@@ -115,11 +118,12 @@ def vectors(text: KernelText, proofs: Sequence[EntryProof]) -> Iterator[KernelVa
     if not bounds or bounds[0].axis != 0:
         raise Illegal(Code.VARIANT_USELESS, "its guard bound is no number that a thread can test")
     base = restriction_if_legal(text, proofs)
-    moved = text.copy(copy_for_proof(kernel, MOVED), _moved(text))
+    body = body_of(text, _GIVEN)
+    moved = text.copy(copy_for_proof(kernel, MOVED), _moved(body))
     rows = _widths_of_rows(kernel, proofs)
     pointers, names = tuple(pointers_of(kernel)), [one.name for one in kernel.parameters]
     for ids in _IDS[narrowest]:
-        changes = _several(text, bounds, ids, rows)
+        changes = _several(kernel, body, bounds, ids, rows)
         variant = with_restriction(text, NAME, f"vec{ids}", changes, base)
         yield replace(
             variant,
@@ -218,16 +222,15 @@ def guard_bound(kernel: Kernel, axis: int) -> GuardBound | None:
 
 
 def _several(
-    text: KernelText, bounds: Sequence[GuardBound], ids: int, rows: Sequence[str]
+    kernel: Kernel, body: CalledBody, bounds: Sequence[GuardBound], ids: int, rows: Sequence[str]
 ) -> Changes:
-    body = body_of(text, ["blockIdx", "threadIdx"])
     # The compiler then knows that rows begin at multiples.
     whole = {name: f"({name} & ~{ids - 1})" for name in rows}
     values = "".join(
         f", (decltype({one.name}))__builtin_assume_aligned({one.name}, {ALIGNED})"
         if one.is_pointer
         else f", {whole.get(one.name, one.name)}"
-        for one in text.kernel.parameters
+        for one in kernel.parameters
     )
     loop = f"for (unsigned {EACH} = 0; {EACH} < {ids}u; ++{EACH})"
     others = [f"blockIdx.{d} * blockDim.{d} + threadIdx.{d}" for d in "yz"]
@@ -247,8 +250,7 @@ def _several(
     )
 
 
-def _moved(text: KernelText) -> Changes:
-    body = body_of(text, ["blockIdx", "threadIdx"])
+def _moved(body: CalledBody) -> Changes:
     place, thread = f"{BODY}_place", f"{BODY}_thread"
     registers = "".join(
         read_unread(name, register, "2147483647u")
