@@ -15,7 +15,7 @@ from functools import cache, cached_property, lru_cache, partial
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from cutune.core.diagnostics import CutuneError
 from cutune.core.temporary import named_folder
@@ -24,7 +24,8 @@ from cutune.proof.source_lines import Locate, located
 from cutune.ptx.parse import parse
 from cutune.ptx.taint import data_oblivious
 from cutune.ptx.types import PtxError
-from cutune.source.program import Program
+from cutune.source.kernel_variant import KernelVariant
+from cutune.source.program import KernelCopy, Program
 from cutune.source.rewrite.output import write_unit
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.built_code import BuiltCode, ptx_without_lines, without_asserted_lines
@@ -120,19 +121,70 @@ def compiled_changes(
     def together(some: Sequence[tuple[Key, Change]]) -> dict[Key, Sequence[str]]:
         return dict.fromkeys(dict(some), compile_unit(changed(dict(some))))
 
-    return dict(chain(*(part.items() for part in in_halves([*changes.items()], together))))
+    def wrong(some: Sequence[tuple[Key, Change]]) -> set[int]:
+        # As they are, copies have the lines of their kernel.
+        apart = {key: _on_lines_of(n, change) for n, (key, change) in enumerate(some, 1)}
+        if apart != dict(some):
+            try:
+                compile_unit(changed(apart))
+            except CutuneError as error:
+                return {line // _MOST_LINES - 1 for line in _lines_of_errors(str(error))}
+        return set()
+
+    return dict(chain(*(part.items() for part in in_halves([*changes.items()], together, wrong))))
 
 
-def in_halves(items: Sequence[Item], compiled: Callable[[Sequence[Item]], T]) -> Iterator[T]:
-    """Yield what comes of all items together, or of each half where they do not compile."""
+def in_halves(
+    items: Sequence[Item],
+    compiled: Callable[[Sequence[Item]], T],
+    wrong: Callable[[Sequence[Item]], Collection[int]] = lambda items: (),
+) -> Iterator[T]:
+    """Yield what comes of all items together, or of some of them where they do not compile.
+
+    `wrong`: the places of items that do not compile, where that is told: the others are compiled
+    without them. Where it is told of none, each half is.
+    """
     try:
         found = [compiled(items)] if items else []
     except CutuneError:
+        told = wrong(items) if len(items) > 1 else ()
+        right = [one for place, one in enumerate(items) if place not in told]
+        if len(right) < len(items):
+            yield from in_halves(right, compiled, wrong)
+            return
         middle = len(items) // 2
         for half in (items[:middle], items[middle:]) if middle else ():
             yield from in_halves(half, compiled)
     else:
         yield from found
+
+
+#: A copy whose lines are told apart has them behind a multiple of this.
+_MOST_LINES = 1 << 20
+_LINE = re.compile(r"^#line (\d+)", re.MULTILINE)
+#: A message of nvcc's front end, and lines from which templates are instantiated.
+_MESSAGE = re.compile(r"^(?=\S.*?\(\d+\): )", re.MULTILINE)
+_ERROR = re.compile(r".*?\((\d+)\): (?:catastrophic )?error\b")
+_FROM_LINE = re.compile(r"\bat line (\d+)")
+
+
+def _on_lines_of(number: int, change: Change) -> Change:
+    """A change whose text has lines that no other one's has, where it is copies of kernels."""
+    if isinstance(change, tuple):
+        return cast("Change", tuple(_on_lines_of(number, one) for one in change))
+    if not isinstance(change, KernelVariant | KernelCopy):
+        return change
+    text = change.edit.text
+    # The last of them leads back to the kernel's own file.
+    inner, last, rest = text.rpartition("\n#line ")
+    inner = _LINE.sub(lambda line: f"#line {number * _MOST_LINES + int(line[1])}", inner)
+    return replace(change, edit=replace(change.edit, text=inner + last + rest))
+
+
+def _lines_of_errors(said: str) -> Iterator[int]:
+    for message in _MESSAGE.split(said):
+        if (found := _ERROR.match(message)) is not None:
+            yield from map(int, (found[1], *_FROM_LINE.findall(message)))
 
 
 class _Entries:
@@ -246,9 +298,6 @@ class UnitCompiler:
         with named_folder(f"copies-{key_of(os.path.realpath(source))}") as name:
             path, flags = write_unit(unit, flags, Path(name), "copies")
             return use(str(path), flags)
-
-
-_LINE = re.compile(r"^#line \d+", re.MULTILINE)
 
 
 def _about(unit: TranslationUnit) -> str:

@@ -20,7 +20,8 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import chain
 from types import MappingProxyType
 
 from cutune.ptx.taint import names, results
@@ -128,6 +129,7 @@ SUMS = frozenset({"add", "sub"})
 _LOADS = frozenset({"ld", "ldu", "tex", "tld4", "suld", "atom", "ldmatrix"})
 _STORES = frozenset({"st", "atom", "red"})
 _MOVES = frozenset({"mov", "cvta"})
+_NO_OPERATIONS = _LOADS | _STORES | _MOVES
 _REGISTER = re.compile(r"%[\w$]+(?:\.[xyz])?")
 _CONSTANT = re.compile(r"0[fFdD][0-9a-fA-F]+$")
 _PARAMETER = re.compile(r"\[\s*\w+?_param_(\d+)\s*(?:\+\s*(\d+))?\s*\]")
@@ -153,6 +155,7 @@ class FloatOperations:
     #: The memory behind the address of each access.
     _places: dict[int, str] = field(default_factory=dict)
     _read: dict[int, tuple[Made, ...]] = field(default_factory=dict)
+    _added: dict[int, tuple[set[str], ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._until_nothing_is_added()
@@ -162,13 +165,14 @@ class FloatOperations:
         # Addresses are known: from here on loads depend on stored values.
         self._made.clear()
         self._until_nothing_is_added()
+        self._read = {number: tuple(map(frozenset, made)) for number, made in self._added.items()}
 
     def in_order(self, with_loads: bool = False) -> Iterator[FloatOperation]:
         """Yield all operations on floating-point numbers; `with_loads`: and loads, by places."""
         for number, one in self._instructions:
             if one.opcode in _LOADS and number in self._places and with_loads:
                 yield FloatOperation(one, (frozenset({self._places[number]}),))
-            elif FLOATS & {*one.modifiers} and one.opcode not in _LOADS | _STORES | _MOVES:
+            elif _is_operation(one):
                 leaves = map(self._leaf, one.operands[1:], self._read[number])
                 yield FloatOperation(one, self._read[number], tuple(leaves))
 
@@ -239,9 +243,9 @@ class FloatOperations:
                     self._local.clear()
 
     def _of(self, operand: str) -> set[str]:
-        is_constant = _CONSTANT.match(operand) and operand.strip("0dDfF")
-        found = {operand} if is_constant else set[str]()
-        for name in _REGISTER.findall(operand):
+        constants, registers = _parts_of(operand)
+        found = {*constants}
+        for name in registers:
             # A condition selects values, it is no part of them.
             if (kind := self.function.registers.get(name)) is None:
                 found |= self._named(name)
@@ -253,7 +257,7 @@ class FloatOperations:
         return {self.counts_as.get(name, name)} - {""}
 
     def _add(self, number: int, one: Instruction) -> None:
-        self._read[number] = tuple(frozenset(self._of(o)) for o in one.operands[1:])
+        self._added[number] = read = tuple(map(self._of, one.operands[1:]))
         place = self._places.get(number, "")
         if place and one.opcode in _STORES:
             for operand in one.operands[1:]:
@@ -262,7 +266,7 @@ class FloatOperations:
                 self._made[place] |= self._of(text)
         if one.opcode not in _LOADS:
             found = {f"call {one.operands[-2:]}"} if one.opcode == "call" else set()
-            found = found.union(*map(self._of, one.operands[1:]))
+            found = found.union(*read)
         else:
             found = self._made[place] | {place} if place else set()
         written = [name for name in results(one) if name in self.function.registers]
@@ -281,6 +285,17 @@ class FloatOperations:
             words = {word for word in made if _OF_PARAMETER in word or word == name}
             found |= {self._arrays.get(word, word) for word in words}
         return f"behind {sorted(found)}"
+
+
+def _is_operation(one: Instruction) -> bool:
+    return not FLOATS.isdisjoint(one.modifiers) and one.opcode not in _NO_OPERATIONS
+
+
+@cache
+def _parts_of(operand: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The constant that an operand is, and the registers that it names."""
+    is_constant = _CONSTANT.match(operand) and operand.strip("0dDfF")
+    return (operand,) if is_constant else (), tuple(_REGISTER.findall(operand))
 
 
 def _address(one: Instruction) -> str | None:
@@ -470,6 +485,8 @@ def rounds_alike(
     - Both fuse the same products, round the same ones, and add the same ones to each other; these
       are made of different values.
     """
+    if not any(map(_is_operation, chain(kernel.instructions, copy.instructions))):
+        return True
     of_kernel, of_copy = (FloatOperations(one, counts_as, dynamic) for one in (kernel, copy))
     if _numbered(of_kernel) == _numbered(of_copy):
         return True

@@ -227,19 +227,26 @@ class PointerParameters:
         known = enumerate(self.kernel.parameters)
         parameters = {one.name: place for place, one in known if one.size == _POINTER_BYTES}
         found: dict[str, set[int]] = {}
-        handed, size = set[int](), -1
+        handed, size, nothing = set[int](), -1, frozenset[int]()
+        steps = [
+            (
+                sources(one),
+                results(one),
+                one.opcode in LOADS and {parameters[n] for n in sources(one) if n in parameters},
+                one.opcode == "st" and "param" in spaces(one),
+            )
+            for one in self.kernel.instructions
+            if not loads_data(one)
+        ]
         while size != (size := sum(map(len, found.values())) + len(handed)):
-            for one in self.kernel.instructions:
-                if loads_data(one):
-                    continue
-                origins = {place for name in sources(one) for place in found.get(name, ())}
-                if one.opcode in LOADS:
-                    named = {parameters[name] for name in sources(one) if name in parameters}
+            for read, written, loaded, is_handed in steps:
+                origins = nothing.union(*(found[name] for name in read if name in found))
+                if loaded is not False:
                     # Or it is what a function returns.
-                    origins |= named or handed
-                if one.opcode == "st" and "param" in spaces(one):
+                    origins |= loaded or handed
+                if is_handed:
                     handed |= origins
-                for name in results(one) if origins else ():
+                for name in written if origins else ():
                     found.setdefault(name, set()).update(origins)
         return found
 

@@ -45,13 +45,12 @@ SINGLE = (
     "library_algorithms",
     "textures",
     "graphs",
-    "grid_barrier",
+    "groups",
     "matrices",
-    "async_copies",
 )
 
 #: What they include asks for C++17.
-MODERN = ("library_algorithms", "grid_barrier", "async_copies")
+MODERN = ("library_algorithms", "groups")
 #: What they include relies on mathematics, or they use what few programs do.
 RELYING = (*MODERN, "matrices", "templates", "textures", "unsupported")
 

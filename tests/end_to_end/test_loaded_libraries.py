@@ -34,7 +34,7 @@ ADD = TWICE.replace("twice", "add").replace("*= 2", "+= n").replace("doubled", "
 MAKEFILE = """\
 all: libtwice.so libadd.so
 lib%.so: %.cu
-\tnvcc -O1 -shared -Xcompiler -fPIC $< -o $@
+\tnvcc -O0 -shared -Xcompiler -fPIC $< -o $@
 clean:
 \trm -f *.so
 """

@@ -130,8 +130,14 @@ def _tried(
     """Return the copies of a kernel that do the same. `texts`: of each, for all architectures."""
     others = dict.fromkeys((one.name for one in copies), "it does not compile")
     groups: dict[tuple[str, tuple[str, ...]], list[KernelVariant]] = {}
+    known: dict[tuple[str, str, str], str | None] = {}
     for one in copies:
-        said = against(kernel, one, [parsed(text) for text in dict.fromkeys(texts[one.name])])
+        # Of copies of one text only those whose blocks come in turn differ in what is asked.
+        about = one.transform, one.kernel, "" if one.transform == NAME else one.name
+        if about not in known:
+            modules = [parsed(text) for text in dict.fromkeys(texts[one.name])]
+            known[about] = against(kernel, one, modules)
+        said = known[about]
         if texts[one.name] and said is not None:
             others[one.name] = said
         elif texts[one.name]:

@@ -142,7 +142,9 @@ def tile_launches(
     own = {one.name: one.value for one in constants}
     by_name = {one.name: value for one, value in zip(constants, values, strict=True)}
     # Launches that do not agree about what a block covers have no copy in common.
-    first, *others = ([*_tiles(text.kernel, site, own, by_name, asks)] for site in sites)
+    alike = {(usual(site), site.arguments): site for site in sites}
+    tiles = ([*_tiles(text.kernel, site, own, by_name, asks)] for site in alike.values())
+    first, *others = tiles
     yield from (tile for tile in first if all(tile in other for other in others))
 
 

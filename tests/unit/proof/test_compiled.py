@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import pytest
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.source import Source
+from cutune.core.source import Edit, Source
 from cutune.proof.compiled import ProvenCode, compiled_changes, prove_entries
 from cutune.proof.flow.graph import is_straight, register_pressure
 from cutune.proof.memory.pointers import assembly_lines
 from cutune.proof.same_code import code_of
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Function, Instruction, Module
+from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import Program
 from cutune.source.rewrite.pipeline import TranslationUnit
 
@@ -232,3 +234,43 @@ def test_a_change_that_does_not_compile_stops_no_other(wrong: str, runs: int) ->
     assert all(name in texts[0] for name, texts in found.items())
     assert len(tried) == runs
     assert compiled_changes({}, changed, compiled) == {}
+
+
+SAID = """app.cu({own}): error: static assertion failed with "whole tiles"
+          detected during instantiation of "void k__b<N>(int) [with N=3]" at line 12
+
+app.cu({warned}): warning #177-D: variable "t" was declared but never referenced
+
+deep.h(7): error: incomplete type is not allowed
+          detected during:
+            instantiation of "void f<N>() [with N=2]" at line 90 of deep.h
+            instantiation of "void k__d<N>(int) [with N=2]" at line {deep}
+
+2 errors detected in the compilation of "app.cu".
+"""
+
+
+def test_a_copy_that_errors_name_is_left_out_at_once() -> None:
+    source = Source("app.cu", "void k() {}")
+    edit = Edit.insert(11, "\n#line 1\nvoid k__x() {\n}\n#line 1\n")
+    copies = {name: KernelVariant(name, f"k__{name}", source, edit, "tile") for name in "abcde"}
+    tried: list[str] = []
+
+    def changed(changes: Mapping[str, KernelVariant]) -> TranslationUnit:
+        tried.append("".join(changes))
+        unit = TranslationUnit(Program(source, (), ()))
+        return unit.with_edits(one.edit for one in changes.values())
+
+    def compiled(unit: TranslationUnit) -> list[str]:
+        if {*tried[-1]}.isdisjoint("bd"):
+            return [tried[-1]]
+        texts = [owned.edit.text for owned in unit.edits]
+        assert all(text.endswith("\n}\n#line 1\n") for text in texts)
+        own, warned, deep = (int(re.findall(r"#line (\d+)", texts[n])[0]) for n in (1, 2, 3))
+        raise CutuneError(
+            Diagnostic(Code.NVCC_FAILED, SAID.format(own=own + 1, warned=warned, deep=deep))
+        )
+
+    found = compiled_changes(copies, changed, compiled)
+    assert found == {name: ["ace"] for name in "ace"}
+    assert tried == ["abcde", "abcde", "ace"]

@@ -1,4 +1,5 @@
-// Asynchronous copies to shared memory, with barriers that are objects, groups and pipelines.
+// Groups of threads that wait: all blocks of a launch, and blocks for asynchronous copies to shared
+// memory, with barriers that are objects, groups and pipelines. One program, as headers take longest.
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cuda/barrier>
@@ -10,6 +11,19 @@ namespace cg = cooperative_groups;
 using Barrier = cuda::barrier<cuda::thread_scope_block>;
 
 constexpr int THREADS = 96;
+
+// Every block waits for all others, several times.
+__global__ void prefix_sums(int n, int *in, int *out) {
+    cg::grid_group grid = cg::this_grid();
+    const int i = grid.thread_rank();
+    for (int step = 1; step < n; step *= 2) {
+        out[i] = i >= step ? in[i] + in[i - step] : in[i];
+        grid.sync();
+        int *const swap = in;
+        in = out;
+        out = swap;
+    }
+}
 
 // Three phases of one barrier; half of the threads leave it after the first.
 __global__ void phases(const int *in, int *out) {
@@ -71,7 +85,26 @@ __global__ void zero_filled(const int *in, int *out) {
     out[t] = tile[4 * t] + tile[4 * t + 3];
 }
 
+void wait_for_all_blocks() {
+    int n = 4096, *a, *b;
+    SUCCEED(cudaMallocManaged(&a, n * sizeof *a));
+    SUCCEED(cudaMalloc(&b, n * sizeof *b));
+    for (int i = 0; i < n; ++i) a[i] = i % 7;
+    void *arguments[] = {&n, &a, &b};
+    SUCCEED(cudaLaunchCooperativeKernel((void *)prefix_sums, n / 128, 128, arguments, 0, nullptr));
+    SUCCEED(cudaDeviceSynchronize());
+    int sum = 0;  // 12 steps: the result is in `a` again
+    for (int i = 0; i < n; ++i) REQUIRE(a[i] == (sum += i % 7));
+
+    // More blocks than fit on the device at once.
+    const cudaError_t error =
+        cudaLaunchCooperativeKernel((void *)prefix_sums, 1 << 20, 128, arguments, 0, nullptr);
+    REQUIRE(error == cudaErrorCooperativeLaunchTooLarge);
+    REQUIRE(cudaGetLastError() == error);
+}
+
 int main() {
+    wait_for_all_blocks();
     int *in, *out, host[THREADS], numbers[4 * THREADS];
     for (int i = 0; i < 4 * THREADS; ++i) numbers[i] = i + 1;
     SUCCEED(cudaMalloc(&in, sizeof numbers));
