@@ -7,7 +7,7 @@ knows that others are right. What a proof does not understand is unknown here, a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import permutations
@@ -91,7 +91,7 @@ def block_use(module: Module, function: Function) -> BlockUse:
     use = BlockUse(read, first, order=order, reads=read, adds_rounded=adds_rounded)
     if len(function.instructions) > MOST_INSTRUCTIONS:
         long = FlatUse(TOO_LONG)
-        return replace(use, flat=long, flat_y=long, flat_z=long, is_long=True)
+        return replace(use, flat=long, flat_y=long, flat_z=long, layers=long, is_long=True)
     try:
         seen = _Seen(module, function)
     except (NotUnderstood, Irreducible, *UNREADABLE):
@@ -108,6 +108,7 @@ def block_use(module: Module, function: Function) -> BlockUse:
         flat=_flat(module, function, instructions, seen) if "x" in widths else FlatUse(ONE_WIDTH),
         flat_y=_in_dimension(module, function, "y") if "y" in widths else FlatUse(ONE_WIDTH),
         flat_z=_in_dimension(module, function, "z") if "z" in widths else FlatUse(ONE_WIDTH),
+        layers=_in_layers(module, function, instructions) if "y" in widths else FlatUse(ONE_WIDTH),
     )
 
 
@@ -124,10 +125,19 @@ def _flat(
     return seen.flat()
 
 
-def _in_dimension(module: Module, function: Function, dimension: str) -> FlatUse:
+def _in_layers(module: Module, function: Function, body: Iterable[Instruction]) -> FlatUse:
+    """How far the number of warps along y is free, where layers in z read threadIdx.z."""
+    is_read = any("%tid.z" in item.operands for item in body)
+    return _in_dimension(module, function, "y", has_layers=True) if is_read else FlatUse()
+
+
+def _in_dimension(
+    module: Module, function: Function, dimension: str, has_layers: bool = False
+) -> FlatUse:
     """How far the number of warps is free that lie along y or z."""
+    built_ins = WarpsInADimension(dimension=dimension, has_layers=has_layers)
     try:
-        return _Seen(module, function, WarpsInADimension(dimension=dimension)).flat(dimension)
+        return _Seen(module, function, built_ins).flat(dimension, has_layers)
     except (NotUnderstood, Irreducible, *UNREADABLE):
         return FlatUse()
 
@@ -231,9 +241,10 @@ class _Seen:
             for access in observer.accesses
             if access.address is not None and (variable := self._shared(access)) is not None
         ]
-        self.tests: list[Relation] = []
         self.accesses = observer.accesses
-        self._values = list(self._all_values())
+        seen = [*self._parts_in(range(len(flow.blocks)))]
+        self._values = [one for one in seen if isinstance(one, IntegerPolynomial)]
+        self.tests = [one for one in seen if isinstance(one, Relation)]
         self._of_width = WidthDependence(function, self.atoms)
         self.last_block = LastBlock(self.accesses, self.tests, self._values, self.atoms)
 
@@ -313,13 +324,18 @@ class _Seen:
         step, one = dict(place.terms).get(thread, 0), dict(small.terms).get(thread, 0)
         return one == 1 and not self.atoms.of(place - small * step).raw
 
-    def flat(self, dimension: str = "x") -> FlatUse:
+    def flat(self, dimension: str = "x", has_layers: bool = False) -> FlatUse:
         """How far the width of a flat block is free, or the number of warps in a dimension."""
         operands = (o for item in self.function.instructions for o in item.operands)
         body = {name for operand in operands for name in names(operand)}
         shared = [v for v in self.variables.values() if v.space == _SHARED and v.name in body]
         arrays = [(_name(variable), variable) for variable in shared]
-        seen = self.accesses, self._values, self.tests
+        blocks = range(len(self.walk.graph.flow.blocks))
+        known = ((block, self.walk.known_at_beginning(block)) for block in blocks)
+        first_warp = {b for b, one in known if self._of_width.are_of_first_warp(one)}
+        others = {*self._parts_in([block for block in blocks if block not in first_warp])}
+        tests = [one for one in self.tests if one in others or self._is_of_width(one)]
+        seen = self.accesses, self._values, tests
         return FlatJudge(
             self.function,
             *seen,
@@ -329,7 +345,12 @@ class _Seen:
             self.last_block,
             dimension,
             self._loops(),
+            first_warp,
+            has_layers,
         ).use()
+
+    def _is_of_width(self, test: Relation) -> bool:
+        return any(BLOCK_SIZE in self._of_width.kinds(side) for side in (test.left, test.right))
 
     def _loops(self) -> LoopUse:
         graph, branches = self.walk.graph, self.walk.branches
@@ -350,13 +371,12 @@ class _Seen:
             found += [f"{kind}.{d}" for kind in sorted(kinds, reverse=True)]
         return " and ".join(found) or ("the thread's place in its block" if raw else "")
 
-    def _all_values(self) -> Iterator[IntegerPolynomial]:
-        of_accesses = (v for one in self.accesses for v in (one.address, *one.values))
-        for value in all_parts_of((*self.walk.branches.values(), *of_accesses), self.atoms):
-            if isinstance(value, IntegerPolynomial):
-                yield value
-            elif isinstance(value, Relation):
-                self.tests.append(value)
+    def _parts_in(self, blocks: Collection[int]) -> Iterator[object]:
+        """All that accesses and branches in these basic blocks are computed from."""
+        accesses = [one for one in self.accesses if one.block in blocks]
+        of_accesses = (v for one in accesses for v in (one.address, *one.values))
+        branches = (one for block, one in self.walk.branches.items() if block in blocks)
+        return all_parts_of((*branches, *of_accesses), self.atoms)
 
 
 class _Place:

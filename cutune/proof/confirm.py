@@ -221,6 +221,7 @@ def _joined(uses: Sequence[BlockUse]) -> BlockUse:
         flat=reduce(FlatUse.joined, (use.flat for use in uses)),
         flat_y=reduce(FlatUse.joined, (use.flat_y for use in uses)),
         flat_z=reduce(FlatUse.joined, (use.flat_z for use in uses)),
+        layers=reduce(FlatUse.joined, (use.layers for use in uses)),
         adds_rounded=any(use.adds_rounded for use in uses),
         is_long=any(use.is_long for use in uses),
     )

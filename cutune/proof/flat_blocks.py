@@ -19,7 +19,7 @@ Anything else is an obstacle, in words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, pairwise
@@ -29,7 +29,7 @@ from cutune.proof.memory.accesses import MemoryAccess
 from cutune.proof.memory.called_functions import CalledFunctions, is_plain
 from cutune.proof.own_elements import OwnElements
 from cutune.proof.rows_of_all_blocks import LoopUse, RowsOfAllBlocks
-from cutune.proof.values.id_bounds import ordered
+from cutune.proof.values.built_ins import LAYER
 from cutune.proof.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
@@ -88,9 +88,11 @@ class _Tied(Exception):
 class FlatJudge:
     """Judges how far the width of a block may be chosen, as far as the code shows it.
 
-    `values`: all that addresses, conditions and stored values are computed from. `arrays`: shared
-    ones, with the names that a reader knows. `dimension`: along which warps lie; with y or z the
-    walk has read built-ins as of flat blocks (`WarpsInADimension`), and the grid must stay.
+    `tests`: comparisons other than those of the first threads alone. `values`: all that addresses,
+    conditions and stored values are computed from. `arrays`: shared ones, with the names that a
+    reader knows. `has_layers`: does a block consist of several along z, with arrays of their own?
+    `dimension`: along which warps lie; with y or z built-ins were read as `WarpsInADimension`, and
+    the grid must stay.
     """
 
     function: Function
@@ -103,6 +105,9 @@ class FlatJudge:
     last_block: LastBlock
     dimension: str
     loops: LoopUse
+    #: Basic blocks to which some of the first 32 threads come alone, whatever the width.
+    first_warp: Collection[int]
+    has_layers: bool = False
     splits: set[int] = field(default_factory=set)
     lanes: set[int] = field(default_factory=set)
     least: int = WARP
@@ -149,8 +154,7 @@ class FlatJudge:
         elements = OwnElements(self.function, self.of, self.accesses, self.last_block)
         if elements.are_exchanged():
             raise _Tied(EXCHANGED)
-        keeps_grid = self._keeps_grid()
-        self._within_warps(keeps_grid)
+        self._within_warps(keeps_grid := self._keeps_grid())
         if not keeps_grid:
             self._blockwise()
         splits, lanes = tuple(sorted(self.splits)), frozenset(self.lanes)
@@ -180,14 +184,24 @@ class FlatJudge:
         for atom in value.atoms:
             operation = self.atoms.operation(atom)
             numbers = operation.numbers if operation is not None else ()
+            if self.warps.is_number_of_rounds(atom):
+                if atom in self._in_accesses:
+                    raise _Tied(GOES_ROUND)
+                continue
             others = (number for number in numbers if not self.of.is_of_row(number))
             kinds = {a.kind for other in others for a in other.atoms if a in (THREAD_X, WIDTH)}
             if operation is not None and kinds and not self._is_free(operation, kinds):
                 raise _Tied(ARITHMETIC.format(words=built_in_words(kinds)))
             self._stop_where(self.warps.arithmetic(operation))
 
+    @cached_property
+    def _in_accesses(self) -> set[Atom]:
+        """What addresses and values that are stored are made of."""
+        values = (v for one in self.accesses for v in (one.address, *one.values) if v is not None)
+        return {atom for value in values for part in self.of.parts(value) for atom in part.atoms}
+
     def _is_free(self, operation: AtomOperation, kinds: set[str]) -> bool:
-        """Is it an operation that other widths leave as it is: of lanes, of warps, of halves?"""
+        """Do other widths leave an operation as it is: of lanes, of warps, of halves?"""
         opcode = operation.name.split(".")[0]
         if is_kept_by(operation):
             return True
@@ -209,7 +223,9 @@ class FlatJudge:
     def _in_global(self, access: MemoryAccess) -> None:
         if access.address is not None:
             kinds = self.of.kinds(access.address)
-            if THREAD in kinds and BLOCK_SIZE not in kinds and not self._is_of_few(access):
+            is_of_few = access.block in self.first_warp or self.of.are_few(access.known)
+            is_once = THREAD in kinds and BLOCK_SIZE not in kinds and not is_of_few
+            if is_once and not self._is_round(access):
                 raise _Tied(ONCE)
             self._rounds(access.address, access)
         for value in access.values if access.is_effect else ():
@@ -218,21 +234,13 @@ class FlatJudge:
                 raise _Tied(f"it stores {built_in_words(kinds)} itself")
             self._rounds(value, access)
 
-    def _is_of_few(self, access: MemoryAccess) -> bool:
-        """Do none but the threads of the first warp come here?"""
-        return any(
-            0 <= number * self._threads_in(small) <= WARP
-            for test in access.known
-            for small, large in ordered(test)
-            if (number := large.literal) is not None and self._threads_in(small)
-        )
-
-    def _threads_in(self, value: IntegerPolynomial) -> int:
-        """How many threads have one number, of threads or of groups of them; 0: it is another."""
-        if value == IntegerPolynomial.atom(*THREAD_X):
-            return 1
-        group = self.of.group(value) if len(value.terms) == 1 else None
-        return group[0] if group is not None and group[1] == 1 else 0
+    def _is_round(self, access: MemoryAccess) -> bool:
+        """Does a thread come to the next element of a row as well, or from the one before?"""
+        others = [o.address for o in self.accesses if o.space == access.space and o.address]
+        place = access.address or ZERO
+        pairs = (pair for other in others for pair in ((place, other), (other, place)))
+        is_next = any(self.warps.is_a_round_later(*pair) for pair in pairs)
+        return is_next or self.warps.is_odd_round(access, others)
 
     def _rounds(self, value: IntegerPolynomial, access: MemoryAccess) -> None:
         """Rounds of a loop whose number depends on the block are used with the step alone."""
@@ -266,26 +274,28 @@ class FlatJudge:
                 parts.setdefault(begin, []).append(place)
         begins = sorted({c for begin in parts for m, c in begin if self.of.is_number_of_warps(m)})
         room = min((after - before for before, after in pairwise([0, *begins])), default=0)
-        for places in parts.values():
+        for begin, places in parts.items():
             groups = (self.of.group(place.offset) for place in places)
             if begins and any(group is not None and group[1] > room for group in groups):
                 raise _Tied(OTHERS.format(name=name))
-            self._part(name, variable, places)
+            # Layers have arrays of their own, behind one another.
+            between = dict(begin).get((Atom(OPAQUE, LAYER),), 0)
+            self._part(name, between if self.has_layers else variable.size, places)
 
-    def _part(self, name: str, variable: Variable, places: list[_Place]) -> None:
+    def _part(self, name: str, size: int, places: list[_Place]) -> None:
         self.parts.append(places)
-        groups = [
-            place
-            for place in places
-            if self.of.group(place.offset) is not None and not self.warps.is_row(place.offset)
-        ]
-        own = [place for place in places if place.step > 0 and self._is_own(place.offset)]
+        of_groups = (p for p in places if self.of.group(p.offset) is not None)
+        groups = [place for place in of_groups if not self.warps.is_row(place.offset)]
+        rounds = [one for one in places if self.has_layers and self._is_round(one.access)]
+        own = [p for p in places if p.step > 0 and self._is_own(p.offset) and p not in rounds]
+        if (groups or own) and self.has_layers and not size:
+            raise _Tied(OTHERS.format(name=name))
         if groups:
-            self._groups(name, variable, places, groups)
+            self._groups(name, size, places, groups)
         if own:
-            self._own(name, variable, places, own)
+            self._own(name, size, places, own)
         for place in places:
-            kinds, is_known = self.of.kinds(place.offset), place in [*own, *groups]
+            kinds, is_known = self.of.kinds(place.offset), place in [*own, *groups, *rounds]
             # Lanes step through the places of all threads, as far as the block has some.
             is_known |= bool(own) and self._follows_width(place)
             if THREAD in kinds and BLOCK_SIZE not in kinds and not is_known:
@@ -296,7 +306,7 @@ class FlatJudge:
             ROUNDS.match(atom.name) or BY_REGISTER.match(atom.name) for atom in offset.atoms
         )
 
-    def _own(self, name: str, variable: Variable, places: list[_Place], own: list[_Place]) -> None:
+    def _own(self, name: str, size: int, places: list[_Place], own: list[_Place]) -> None:
         if len({place.step for place in own}) > 1:
             raise _Tied(OTHERS.format(name=name))
         step = own[0].step
@@ -306,9 +316,9 @@ class FlatJudge:
         for place in places:
             if place not in own and not self._follows_width(place):
                 raise _Tied(OTHERS.format(name=name))
-        if variable.size:
+        if size:
             last = max(place.shift + max(step, place.access.bytes) for place in own)
-            left = variable.size - last + step
+            left = size - last + step
             self.most = min(self.most, left // max(place.width for place in own))
 
     def _follows_width(self, place: _Place) -> bool:
@@ -326,12 +336,10 @@ class FlatJudge:
             for test in self.tests
         )
 
-    def _groups(
-        self, name: str, variable: Variable, places: list[_Place], groups: list[_Place]
-    ) -> None:
+    def _groups(self, name: str, size: int, places: list[_Place], groups: list[_Place]) -> None:
         """Places of warps: each warp's own, or read where a comparison knows how many there are."""
         self.has_groups = True
-        ((size, step), *others) = {found for p in groups if (found := self.of.group(p.offset))}
+        ((threads, step), *others) = {found for p in groups if (found := self.of.group(p.offset))}
         knows_width = any(
             {THREAD, BLOCK_SIZE} == self._kinds_in(test)
             or (BLOCK_SIZE in self.of.kinds(test.right) and self._is_lane(test.left))
@@ -344,14 +352,15 @@ class FlatJudge:
                 self._slots(name, place, step)
             if not knows_width or place.offset.literal is not None:
                 raise _Tied(GROUPS.format(name=name))
+        by_lanes = (place.access for place in places if place not in groups)
         # A place that is shifted by the number of warps may be that of the last ones as well.
         are_shifted = any(BLOCK_SIZE in self.of.kinds(place.offset) for place in groups)
-        if others or are_shifted:
+        if others or are_shifted or any(map(self.warps.are_few_lanes, by_lanes)):
             raise _Tied(GROUPS.format(name=name))
-        if variable.size:
+        if size:
             # Threads of a group may have places of their own within it.
-            bytes_ = max(step + size * max(0, place.step) for place in groups)
-            self.most = min(self.most, variable.size // bytes_ * size)
+            bytes_ = max(step + threads * max(0, place.step) for place in groups)
+            self.most = min(self.most, size // bytes_ * threads)
 
     def _slots(self, name: str, place: _Place, step: int) -> None:
         """Lanes read the places of all warps in a loop, a number of them in each round."""
@@ -373,6 +382,8 @@ class FlatJudge:
         return self.of.kinds(test.left) | self.of.kinds(test.right)
 
     def _of_threads(self, test: Relation) -> None:
+        if self.of.are_of_first_warp((test, test.negated())):
+            return
         if self.warps.is_first_round(test, self.tests, self.accesses):
             return
         difference = test.left - test.right
@@ -483,6 +494,9 @@ class FlatJudge:
             for one in self.accesses
             if one.space == "global" and one.is_effect and not self.last_block.is_counting(one)
         ]
+        if any(one.block in self.first_warp for one in effects):
+            # Further blocks would do the same once more.
+            raise _Tied(BLOCKWISE)
         if all(one.kind == "atomic" and not self._counts_blocks(one) for one in effects):
             return
         for places in self.parts:

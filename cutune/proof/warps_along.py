@@ -17,6 +17,7 @@ from cutune.proof.values.polynomial import (
     BLOCK_SIZE,
     GRID_SIZE,
     OPAQUE,
+    PARAMETER,
     THREAD,
     ZERO,
     Atom,
@@ -59,6 +60,50 @@ class WarpsAlong:
             if kinds and not self.of.is_of_row(number):
                 return ARITHMETIC.format(words=built_in_words(kinds))
         return ""
+
+    def is_number_of_rounds(self, atom: Atom) -> bool:
+        """How often a loop goes round, `(n - 1 - t) / width`, which compilers compute before it?"""
+        return self._counted_step(atom) > 0
+
+    def _counted_step(self, atom: Atom) -> int:
+        """How far apart the first elements of threads are, in a loop whose rounds are counted."""
+        operation = self.of.atoms.operation(atom)
+        if operation is None or not operation.name.startswith("div.") or not operation.numbers[1:]:
+            return 0
+        left, step = operation.numbers
+        own = -dict(left.terms).get((THREAD_X,), 0)
+        rest = left + IntegerPolynomial.atom(*THREAD_X) * own
+        is_of_block = self.of.kinds(rest) & {THREAD, BLOCK_SIZE}
+        return own if self._is_step(step, own) and not is_of_block else 0
+
+    def is_a_round_later(self, place: IntegerPolynomial, other: IntegerPolynomial) -> bool:
+        """Does a thread come to the second place in the next round of a row, which is unrolled?"""
+        return self._is_step(other - place, dict(place.terms).get((THREAD_X,), 0))
+
+    def is_odd_round(self, access: MemoryAccess, others: Iterable[IntegerPolynomial]) -> bool:
+        """Is it a round that is done apart, since a loop that is unrolled does several at once?
+
+        It is made or not by the number of rounds, and the loop goes on in the same array.
+        """
+        place = access.address or ZERO
+        own = dict(place.terms).get((THREAD_X,), 0)
+        array = {atom for atom in place.atoms if atom.kind == PARAMETER}
+        sides = (side for test in access.known for side in (test.left, test.right))
+        known = {atom for side in sides for part in self.of.parts(side) for atom in part.atoms}
+        is_counted = any(own % step == 0 for atom in known if (step := self._counted_step(atom)))
+        return is_counted and any(
+            array == {atom for atom in other.atoms if atom.kind == PARAMETER}
+            and {THREAD, BLOCK_SIZE} <= self.of.kinds(other)
+            and self.of.is_by_register(other)
+            for other in others
+        )
+
+    def _is_step(self, value: IntegerPolynomial, own: int) -> bool:
+        """Is it the width of the block, for threads whose elements lie so far apart?"""
+        match value.terms:
+            case (((atom,), factor),) if own > 0 and self.is_number_of_warps(atom):
+                return factor == own * (1 if atom == WIDTH else WARP)
+        return False
 
     def comparison(self, test: Relation) -> str:
         """Warps go on up to an end that does not follow how many there are."""
@@ -152,6 +197,19 @@ class WarpsAlong:
         if not is_power or all(end.literal not in (0, count) for end in ends):
             return None
         return count, int(rounds.name.removeprefix("rounds"))
+
+    def are_few_lanes(self, access: MemoryAccess) -> bool:
+        """Do lanes read places of warps, of a number that does not follow the block?"""
+        place = access.address or ZERO
+        return place != self.of.without_lanes(place) and any(
+            small.literal is None
+            and self.of.without_lanes(small).literal is not None
+            and BLOCK_SIZE not in self.of.kinds(large)
+            and (large.literal is None or large.literal < WARP)
+            for test in access.known
+            for small, large in ordered(test)
+            if test.relation != "eq"
+        )
 
     def between(self, value: IntegerPolynomial, rest: Monomial, of_width: Atom) -> int:
         """Return by how much the number of a warp counts, or that of a thread, times a product."""

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import prod
 
 from cutune.core.reaching import reached
+from cutune.proof.values.built_ins import LAYER, LAYERS
+from cutune.proof.values.id_bounds import ordered
 from cutune.proof.values.polynomial import (
     BLOCK,
     BLOCK_SIZE,
@@ -24,7 +26,7 @@ from cutune.proof.values.polynomial import (
     IntegerPolynomial,
     Monomial,
 )
-from cutune.proof.values.predicates import Relation
+from cutune.proof.values.predicates import Predicate, Relation
 from cutune.proof.values.terms import WARP, Atoms, constant_term, only_atom
 from cutune.ptx.taint import results, sources
 from cutune.ptx.types import Function
@@ -147,6 +149,50 @@ class WidthDependence:
         is_whole = (number + lowest) & (number + lowest - 1) == 0
         return (before[0] * lowest, lowest) if is_whole else None
 
+    def are_few(self, known: Iterable[Relation]) -> bool:
+        """Do comparisons with a number let no others through than threads of the first warp?"""
+        return any(
+            0 <= number * self._threads_in(small) <= WARP
+            for test in known
+            for small, large in ordered(test)
+            if (number := large.literal) is not None and self._threads_in(small)
+        )
+
+    def _threads_in(self, value: IntegerPolynomial) -> int:
+        """How many threads have one number, of threads or of groups of them; 0: it is another."""
+        if value == IntegerPolynomial.atom(*THREAD_X):
+            return 1
+        group = self.group(value) if len(value.terms) == 1 else None
+        return group[0] if group is not None and group[1] == 1 else 0
+
+    def are_of_first_warp(self, known: Iterable[Predicate]) -> bool:
+        """Do comparisons let through some of the first 32 threads alone, for any width?
+
+        They do the rest of a row behind its last vector: `(n & ~3) + threadIdx.x < n`.
+        """
+        tests = (one for one in known if isinstance(one, Relation) and one.relation != "eq")
+        return any(self._is_rest(small, large) for test in tests for small, large in ordered(test))
+
+    def _is_rest(self, small: IntegerPolynomial, end: IntegerPolynomial) -> bool:
+        """Is the first one a thread behind the last vector of at most 32 elements before an end?"""
+        begin = small - IntegerPolynomial.atom(*THREAD_X)
+        match begin.terms:
+            case (((atom,), factor),):
+                operation = self.atoms.operation(atom)
+            case _:
+                return False
+        if operation is None or len(operation.numbers) != 2 or self.kinds(begin) | self.kinds(end):
+            return False
+        whole, number = operation.numbers[0], operation.numbers[1].literal
+        opcode = operation.name.split(".")[0]
+        # `n / 4 * 4`, or `n & ~3`, which it may have been compiled to.
+        size = {"shr": factor, "and": -(number or 0)}.get(opcode, 0)
+        is_power = 1 < size <= WARP and size & (size - 1) == 0
+        is_multiple = number == size.bit_length() - 1 if opcode == "shr" else factor == 1
+        # Numbers with a sign are moved before they are rounded down.
+        moved = self.atoms.interval(whole - end)
+        return is_power and is_multiple and moved.low is not None and moved.low >= 0
+
     def goes_round(self, value: IntegerPolynomial) -> bool:
         return any(ROUNDS.match(atom.name) for p in self.parts(value) for atom in p.atoms)
 
@@ -194,7 +240,7 @@ class WidthDependence:
         lies before such a place is of the array before.
         """
         for monomial, factor in offset.terms:
-            is_of_arguments = bool(monomial) and all(a.kind == PARAMETER for a in monomial)
+            is_of_arguments = bool(monomial) and all(map(_is_of_launch, monomial))
             is_of_warps = factor > 0 and self.is_number_of_warps(monomial)
             if is_of_arguments or (is_of_warps and constant_term(offset) >= 0):
                 yield monomial, factor
@@ -211,6 +257,11 @@ class WidthDependence:
         if operation is None:
             return atom == WIDTH
         return any(self.is_width(one) for value in operation.numbers[:1] for one in value.atoms)
+
+
+def _is_of_launch(atom: Atom) -> bool:
+    """Is it the same for all threads that share an array?"""
+    return atom.kind == PARAMETER or atom.name in (LAYER, LAYERS)
 
 
 def depending(function: Function, built_in: str) -> frozenset[str]:

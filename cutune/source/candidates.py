@@ -126,6 +126,8 @@ class BlockUse:
         flat: what is known of blocks with one thread in y and z.
         flat_y: the same of blocks of 32 x y threads. Its widths are the flat ones, 32 * y.
         flat_z: the same of blocks of z warps, each of x * y = 32 threads.
+        layers: the same of blocks of 32 x y threads, of which there are several in z. What dynamic
+            shared memory they need does not follow y.
         adds_rounded: may it add up rounded numbers of several threads?
         is_long: is its code so long that copies of it, and other readings, would take minutes?
     """
@@ -140,6 +142,7 @@ class BlockUse:
     flat: FlatUse = FlatUse()
     flat_y: FlatUse = FlatUse()
     flat_z: FlatUse = FlatUse()
+    layers: FlatUse = FlatUse()
     adds_rounded: bool = True
     is_long: bool = False
 

@@ -50,7 +50,7 @@ _BEFORE_BLOCKS = _BEFORE_STATEMENTS | {":"}
 _NO_TYPE = word_set("return else throw delete goto case new do co_return co_await co_yield sizeof")
 #: The end of a type, beside a name.
 _TYPE_ENDS = frozenset({">", "*", "&"})
-_CHANGES = word_set("++ -- = += -= *= /= %= &= |= ^= <<= >>=")
+CHANGES = word_set("++ -- = += -= *= /= %= &= |= ^= <<= >>=")
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class _RepeatedRegion:
         first, last = self._statement(place)
         words = {token.text for token in self.syntax.tokens[first:last]}
         is_argument = is_argument or not words.isdisjoint(("<<<", "<< <"))
-        if not is_argument or self._text(last) != ";" or words & _CHANGES:
+        if not is_argument or self._text(last) != ";" or words & CHANGES:
             return False
         return not self._is_declaration(first, last)
 
@@ -480,7 +480,7 @@ class _PragmaReader:
             if last <= behind or self.syntax.directives_within(behind, last + 1):
                 break
             # It is evaluated in one expression with the sizes, in no order.
-            if any(token.text in _CHANGES for token in tokens[behind + 1 : last + 1]):
+            if any(token.text in CHANGES for token in tokens[behind + 1 : last + 1]):
                 raise self.error(Code.TUNABLE_SIDE_EFFECT, name=name)
             return self.syntax.span((behind + 1, last))
         raise self.error(Code.NO_TUNABLE_VALUE, name=name)

@@ -7,27 +7,46 @@ Blocks are proposed where the compiled code is known to leave the width of the b
 number of its warps along y or z (`proof/flat_blocks`): what is not known is not proposed, and the
 text says what ties the kernel to the block of its launch.
 
-A kernel that is right with one block alone may follow a constant: `dim3 block(TILE, TILE)` follows
-the shared arrays of the kernel when TILE does. Only what is easy to see is proposed: a name in the
-block, or in the definition of a variable there, of which the user's files have one definition, a
-number.
+A name that the block follows may be tuned as a parameter of the program. A kernel that is right
+with one block alone may follow a constant: `dim3 block(TILE, TILE)` follows the shared arrays of
+the kernel when TILE does. Only what is easy to see is proposed: a name in the block, or in the
+definition of a variable there, of which the user's files have one definition, a number. Or the host
+computes how many threads a dimension has, so that the kernel is meant for several blocks; and grid,
+shared memory and other dimensions follow that integer:
+
+    int rows = threads / 32;
+    norm<<<(n + rows - 1) / rows, dim3(32, rows), (2 + rows) * c * sizeof(float)>>>(x, n, c);
+
+It is proposed where what it is computed from reaches the launch in no other way.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from cutune.core.codes import Code
 from cutune.core.reaching import reached
+from cutune.core.source import Source
 from cutune.source.candidates import FlatUse
-from cutune.source.host_formula import constant
+from cutune.source.configuration.resolve import OF_FILE
+from cutune.source.host_formula import (
+    ONE,
+    Formula,
+    Name,
+    Opaque,
+    children,
+    constant,
+    names_of,
+    parts,
+)
 from cutune.source.launches.annotations import ASSERTABLE
 from cutune.source.program import DIMENSIONS, Kernel, LaunchSite, Program, Verdict
 from cutune.source.syntax.parse import Syntax, parse
-from cutune.source.tunable_pragmas import declared_constant
+from cutune.source.syntax.tokens import begin_of
+from cutune.source.tunable_pragmas import CHANGES, declared_constant, tunables_of
 from cutune.source.unit.integers import integer_type
 from cutune.toolchain.device.thread_block import LARGEST, WARP
 
@@ -50,12 +69,12 @@ def _blocks(kernel: Kernel, sites: Sequence[LaunchSite]) -> str:
 
 
 def _blocks_along(d: str, kernel: Kernel, sites: Sequence[LaunchSite]) -> str:
-    flat = _use_along(d, kernel)
+    flat = _use_along(d, kernel, sites)
     least, most = flat.least, min(LARGEST, kernel.max_threads, flat.most)
     if flat.obstacle or not all(flat.lanes <= {_threads_in_x(site)} for site in sites):
         return ""
     splits = [split for split in flat.splits if split > WARP]
-    for width in (_flat_width(site, d) for site in sites):
+    for width in (_flat_width(site, kernel, d) for site in sites):
         if width is None or (splits and not width):
             return ""
         # What other widths do is known to be meant on the side of the program's own block alone.
@@ -73,25 +92,48 @@ def _threads_in_x(site: LaunchSite) -> int:
     return int(constant(site.resolved.block[0]) or 0) if site.resolved is not None else 0
 
 
-def _use_along(d: str, kernel: Kernel) -> FlatUse:
+def _use_along(d: str, kernel: Kernel, sites: Iterable[LaunchSite]) -> FlatUse:
     use = kernel.block_use
-    return {"x": use.flat, "y": use.flat_y, "z": use.flat_z}[d]
+    along_y = use.layers if any(map(_has_layers, sites)) else use.flat_y
+    return {"x": use.flat, "y": along_y, "z": use.flat_z}[d]
 
 
-def _flat_width(site: LaunchSite, d: str = "x") -> int | None:
+def _flat_width(site: LaunchSite, kernel: Kernel, d: str) -> int | None:
     """The threads of a block that may have another size in d; 0: not known.
 
     None where its other dimensions have, or may have, more than one thread, or than a warp if d is
-    y (32 x y threads) or z (x * y = 32).
+    y (32 x y threads, perhaps in several layers) or z (x * y = 32).
     """
     if site.resolved is None:
         return None
     own, *others = extents = [*map(constant, site.resolved.block)]
     if d == "x":
         return int(own or 0) if all(other == 1 for other in others) else None
+    if d == "y" and _has_layers(site) and not kernel.block_use.layers.obstacle:
+        extents[2] = ONE.value
     own, inner = extents.pop(DIMENSIONS.index(d)), prod(int(one or 0) for one in extents)
     is_a_warp = inner == WARP and (d == "z" or extents[0] == WARP)
     return int(own or 0) * WARP if is_a_warp and own != 1 else None
+
+
+def _has_layers(site: LaunchSite) -> bool:
+    return site.resolved is not None and constant(site.resolved.block[2]) != 1
+
+
+def _keeps_memory(site: LaunchSite, kernel: Kernel) -> bool:
+    """Does the host compute how much memory a block needs by anything but its threads in y?
+
+    Where blocks have layers, that is known of the kernel.
+    """
+    resolved = site.resolved
+    if resolved is None or resolved.shared is None or kernel.block_use.layers.obstacle:
+        return False
+    _, y, z = resolved.block
+    stops = {*site.arguments, *(one.text for one in (z,) if isinstance(one, Name))}
+    of_y, of_memory = ([*_beside(one, stops)] for one in (y, resolved.shared))
+    names = [{one.text for one in each if isinstance(one, Name)} for each in (of_y, of_memory)]
+    is_known = not any(map(_is_unknown, (*of_y, *of_memory)))
+    return is_known and _has_layers(site) and bool(names[0]) and names[0].isdisjoint(names[1])
 
 
 def collective(kernel: Kernel) -> str | None:
@@ -112,107 +154,6 @@ def _widths(least: int, most: int, needs_powers: bool) -> str:
         return ""
     powers = [1 << exponent for exponent in range(11) if least <= 1 << exponent <= most]
     return ", ".join(map(str, powers)) if needs_powers else f"{least}..{most}"
-
-
-#: Other values are so many times the program's own, or that part of it.
-FACTORS = (4, 2, 1)
-_OPENERS = ("(", "{")
-
-
-def _constant(program: Program, site: LaunchSite, kernel: Kernel) -> str:
-    """What may be tried of the one constant in the block of a launch; empty where there is none.
-
-    Empty as well where there is more than one, and where the kernel is seen to need its own value:
-    it has results per block, or numbers of threads that need not follow the constant.
-    """
-    use = kernel.block_use
-    if len(site.configuration) < 2 or site.resolved is None:
-        return ""
-    if use.singles_out or use.flat.is_of_block:
-        return ""
-    extents = [constant(extent) for extent in site.resolved.block]
-    known = [int(extent) for extent in extents if extent is not None]
-    files = [parse(source) for source in (program.source, *program.headers)]
-    own = next((file for file in files if file.source == site.source), None)
-    if own is None or len(known) < len(extents):
-        return ""
-    # File, place and value of each `#define NAME 16` and `constexpr int NAME = 16;`.
-    defined = [
-        (name, file, at, value)
-        for name in _names(own, site)
-        for file in files
-        for at, value in _definitions(file, name)
-    ]
-    if len(defined) != 1:
-        return ""
-    ((name, file, at, value),) = defined
-    powers = sum(extent == value for extent in known)
-    values = [*_values(value, prod(known), powers, min(kernel.max_threads, LARGEST))]
-    if value < 2 or not powers or len(values) < 2:
-        return ""
-    pragma = f"#pragma cutune tune({name}: {', '.join(map(str, values))})"
-    path, line = file.source.path, file.source.location(at).line
-    source = program.source.path
-    return CONSTANT.format(name=name, pragma=pragma, line=line, path=path, source=source)
-
-
-def _values(value: int, threads: int, powers: int, most: int) -> Iterator[int]:
-    smaller = [value // factor for factor in FACTORS if value % factor == 0]
-    for other in [*smaller, *(value * factor for factor in reversed(FACTORS[:-1]))]:
-        if other == value or WARP <= threads * other**powers // value**powers <= most:
-            yield other
-
-
-def _names(syntax: Syntax, site: LaunchSite) -> list[str]:
-    """The names in the block, and in the definitions of those that are variables before it."""
-    words = _words(syntax, *site.configuration_spans[1])
-    return [*reached(words, lambda name: _said_of(syntax, name, site.span.start))]
-
-
-def _words(syntax: Syntax, start: int, end: int) -> list[str]:
-    inside = (token.text for token in syntax.tokens if start <= token.start < end)
-    return [text for text in inside if text.isidentifier()]
-
-
-def _said_of(syntax: Syntax, name: str, before: int) -> list[str]:
-    """The names in `NAME(…)`, `NAME{…}` and `NAME = …` of functions before a place."""
-    tokens, found = syntax.tokens, list[str]()
-    for index, token in enumerate(tokens[:-1]):
-        if token.start >= before:
-            break
-        behind, partner = tokens[index + 1].text, syntax.brackets.partner[index + 1]
-        if token.text != name or not (behind == "=" or (behind in _OPENERS and partner > index)):
-            continue
-        end = partner if behind != "=" else _end(syntax, index + 2)
-        found += _words(syntax, tokens[index + 2].start, tokens[end].start)
-    return found
-
-
-def _end(syntax: Syntax, index: int) -> int:
-    """The `;` or `,` behind a value."""
-    while index + 1 < len(syntax.tokens) and syntax.tokens[index].text not in (";", ","):
-        index = max(index + 1, syntax.brackets.partner[index] + 1)
-    return min(index, len(syntax.tokens) - 1)
-
-
-def _definitions(syntax: Syntax, name: str) -> Iterator[tuple[int, int]]:
-    for macro in syntax.macros:
-        if macro.name == name:
-            is_number = macro.parameters is None and len(macro.body) == 1
-            yield macro.body_start, _number(macro.body[0].text) if is_number else 0
-    texts = [token.text for token in syntax.tokens]
-    for index, text in enumerate(texts[:-3]):
-        if text == name and texts[index + 1] == "=" and texts[index + 3] == ";":
-            start = index
-            while start and texts[start - 1] not in (";", "{", "}"):
-                start -= 1
-            if declared_constant(syntax, start) == (name, index + 2):
-                yield syntax.tokens[index].start, _number(texts[index + 2])
-
-
-def _number(text: str) -> int:
-    """A literal without a suffix; 0 where it is something else."""
-    return int(text) if text.isdigit() else 0
 
 
 ORDER = (
@@ -255,13 +196,6 @@ NAMESAKE = (
 COLLECTIVE = (
     "Its collective '{name}' is made for one number of threads, an argument of the template: it is "
     "right with that block alone, and no annotation helps."
-)
-CONSTANT = (
-    " Its block follows '{name}', though: with `{pragma}` before line {line} of {path}, and "
-    "`#pragma cutune region begin` and `end` around the launch, `cutune tune {source} --tunables` "
-    "(and `--run`, as always) finds on a GPU which value is the fastest of those that compute the "
-    "same. Whether they do, `cutune collect {source} --tunables` tries without one; in a project "
-    "with `--make` as well (`cutune help parameters`)."
 )
 
 
@@ -320,7 +254,8 @@ def suggestions(program: Program) -> Iterator[Suggestion]:
 
 def _is_helped(site: LaunchSite, kernel: Kernel) -> bool:
     """May an annotation help this launch?"""
-    is_known = not (_has_unknown_memory(site) and kernel.block_use.follows_block)
+    follows = kernel.block_use.follows_block and not _keeps_memory(site, kernel)
+    is_known = not (_has_unknown_memory(site) and follows)
     return site.code in _PROPOSED and is_known
 
 
@@ -386,8 +321,8 @@ def _obstacle(kernel: Kernel, site: LaunchSite) -> str:
         return ORDER
     if not use.reads:
         return ONE_BLOCK
-    along = next((d for d in DIMENSIONS if _flat_width(site, d) is not None), "")
-    obstacle = _use_along(along, kernel).obstacle or NARROW if along else SEVERAL
+    along = next((d for d in DIMENSIONS if _flat_width(site, kernel, d) is not None), "")
+    obstacle = _use_along(along, kernel, [site]).obstacle or NARROW if along else SEVERAL
     return TIED.format(obstacle=obstacle)
 
 
@@ -406,6 +341,243 @@ def _advice(program: Program, site: LaunchSite, kernel: Kernel | None) -> Sugges
         else:
             name = collective(kernel)
             remedy = _obstacle(kernel, site) if name is None else COLLECTIVE.format(name=name)
-            remedy += _constant(program, site, kernel)
+            remedy += _followed_name(program, site, kernel)
     text = f"{site.reason[0].upper()}{site.reason[1:]}. {remedy}"
     return Suggestion(site.source.path, line, site.kernel, (line,), code.number, None, text)
+
+
+# ---- names that a block follows
+
+FOLLOWED = (
+    " Its block follows '{name}', though: with `{pragma}` before {place}, and "
+    "`#pragma cutune region begin` and `end` around the launch, `cutune tune {source} --tunables` "
+    "(and `--run`, as always) finds on a GPU which value is the fastest of those that compute the "
+    "same. Whether they do, `cutune collect {source} --tunables` tries without one; in a project "
+    "with `--make` as well (`cutune help parameters`)."
+)
+#: Other values are so many times the program's own, or that part of it.
+FACTORS = (4, 2, 1)
+_OPENERS = ("(", "{")
+
+
+def _followed_name(program: Program, site: LaunchSite, kernel: Kernel) -> str:
+    """What may be tried of the one name that a block follows; empty where there is none.
+
+    Empty as well where there is more than one, and where the kernel is seen to need its own value:
+    it has results per block, or numbers of threads that need not follow it.
+    """
+    use = kernel.block_use
+    if len(site.configuration) < 2 or site.resolved is None:
+        return ""
+    if use.singles_out or use.flat.is_of_block:
+        return ""
+    files = [parse(source) for source in (program.source, *program.headers)]
+    own = next((file for file in files if file.source == site.source), None)
+    if own is None:
+        return ""
+    found = _constant(files, own, site, kernel) or _integer(own, site, kernel)
+    return FOLLOWED.format(**found, source=program.source.path) if found is not None else ""
+
+
+def _constant(
+    files: Sequence[Syntax], own: Syntax, site: LaunchSite, kernel: Kernel
+) -> dict[str, str] | None:
+    """The constant that all extents follow."""
+    assert site.resolved is not None, "its block is known"
+    extents = [constant(extent) for extent in site.resolved.block]
+    known = [int(extent) for extent in extents if extent is not None]
+    if len(known) < len(extents):
+        return None
+    # File, place and value of each `#define NAME 16` and `constexpr int NAME = 16;`.
+    defined = [
+        (name, file, at, value)
+        for name in _names(own, site)
+        for file in files
+        for at, value in _definitions(file, name)
+    ]
+    if len(defined) != 1:
+        return None
+    ((name, file, at, value),) = defined
+    powers = sum(extent == value for extent in known)
+    values = [*_values(value, prod(known), powers, min(kernel.max_threads, LARGEST))]
+    if value < 2 or not powers or len(values) < 2:
+        return None
+    return _said(name, values, file, file.source.location(at).line)
+
+
+def _said(
+    name: str, values: Iterable[int], file: Syntax, line: int, data: str = ""
+) -> dict[str, str]:
+    pragma = f"#pragma cutune tune({name}: {', '.join(map(str, values))}){data}"
+    return {"name": name, "pragma": pragma, "place": f"line {line} of {file.source.path}"}
+
+
+def _values(value: int, threads: int, powers: int, most: int) -> Iterator[int]:
+    smaller = [value // factor for factor in FACTORS if value % factor == 0]
+    for other in [*smaller, *(value * factor for factor in reversed(FACTORS[:-1]))]:
+        if other == value or WARP <= threads * other**powers // value**powers <= most:
+            yield other
+
+
+def _names(syntax: Syntax, site: LaunchSite) -> list[str]:
+    """The names in the block, and in the definitions of those that are variables before it."""
+    words = _words(syntax, *site.configuration_spans[1])
+    return [*reached(words, lambda name: _said_of(syntax, name, site.span.start))]
+
+
+def _words(syntax: Syntax, start: int, end: int) -> list[str]:
+    inside = (token.text for token in syntax.tokens if start <= token.start < end)
+    return [text for text in inside if text.isidentifier()]
+
+
+def _said_of(syntax: Syntax, name: str, before: int, after: int = 0) -> list[str]:
+    """The names in `NAME(…)`, `NAME{…}` and `NAME = …` of functions, between two places."""
+    tokens, found = syntax.tokens, list[str]()
+    for index, token in enumerate(tokens[:-1]):
+        if token.start >= before:
+            break
+        behind, partner = tokens[index + 1].text, syntax.brackets.partner[index + 1]
+        if (
+            token.start < after
+            or token.text != name
+            or not (behind == "=" or (behind in _OPENERS and partner > index))
+        ):
+            continue
+        end = partner if behind != "=" else _end(syntax, index + 2)
+        found += _words(syntax, tokens[index + 2].start, tokens[end].start)
+    return found
+
+
+def _end(syntax: Syntax, index: int) -> int:
+    """The `;` or `,` behind a value."""
+    while index + 1 < len(syntax.tokens) and syntax.tokens[index].text not in (";", ","):
+        index = max(index + 1, syntax.brackets.partner[index] + 1)
+    return min(index, len(syntax.tokens) - 1)
+
+
+def _definitions(syntax: Syntax, name: str) -> Iterator[tuple[int, int]]:
+    for macro in syntax.macros:
+        if macro.name == name:
+            is_number = macro.parameters is None and len(macro.body) == 1
+            yield macro.body_start, _number(macro.body[0].text) if is_number else 0
+    texts = [token.text for token in syntax.tokens]
+    for index, text in enumerate(texts[:-3]):
+        if text == name and texts[index + 1] == "=" and texts[index + 3] == ";":
+            start = index
+            while start and texts[start - 1] not in (";", "{", "}"):
+                start -= 1
+            if declared_constant(syntax, start) == (name, index + 2):
+                yield syntax.tokens[index].start, _number(texts[index + 2])
+
+
+def _number(text: str) -> int:
+    """A literal without a suffix; 0 where it is something else."""
+    return int(text) if text.isdigit() else 0
+
+
+# ---- integers of the host
+
+
+def _integer(own: Syntax, site: LaunchSite, kernel: Kernel) -> dict[str, str] | None:
+    """The integer of the host that one extent of the block is, where all else follows it."""
+    resolved = site.resolved
+    assert resolved is not None, "its block is known"
+    unknown = [axis for axis, one in enumerate(resolved.block) if constant(one) is None]
+    if len(unknown) != 1 or site.macro_line is not None or kernel.block_use.order[1]:
+        return None
+    (axis,) = unknown
+    name = resolved.block[axis]
+    if not isinstance(name, Name) or name.value is None:
+        return None
+    others = prod(int(constant(one) or 0) for at, one in enumerate(resolved.block) if at != axis)
+    numbers = [*_numbers_of_threads(others, min(kernel.max_threads, LARGEST))]
+    declared = _declared(own, site, name.text)
+    if DIMENSIONS[axis] not in kernel.block_use.reads or declared is None or len(numbers) < 2:
+        return None
+    formulas = [*resolved.grid, *([resolved.shared] if resolved.shared is not None else [])]
+    rest = [part for one in formulas for part in _beside(one, {name.text})]
+    made_of = {one.text for one in names_of(name.value) if not (one.key or "").startswith(OF_FILE)}
+    words = {one.text for one in rest if isinstance(one, Name)}
+    words |= _behind(own, declared, site, name.text)
+    is_known = not any(map(_is_unknown, (*parts(name.value), *rest)))
+    sizes = _sizes(own, declared, site, kernel)
+    if not (is_known and sizes and made_of.isdisjoint(words)):
+        return None
+    line = own.source.location(own.tokens[declared].start).line
+    found = _said(name.text, numbers, own, line, f" data({', '.join(sizes)})")
+    return found if _is_read(own, line, found["pragma"], name.text) else None
+
+
+def _numbers_of_threads(others: int, most: int) -> Iterator[int]:
+    """Powers of two: of a dimension, where the others have so many threads together."""
+    for exponent in range(most.bit_length()):
+        if WARP <= others << exponent <= most:
+            yield 1 << exponent
+
+
+def _declared(own: Syntax, site: LaunchSite, name: str) -> int | None:
+    """The token of an integer that its function declares, and gives one value, in a line."""
+    first, last = _function(own, site)
+    places = [k for k in range(first, last) if own.tokens[k].text == name]
+    is_set = [k for k in places if own.tokens[k + 1].text in CHANGES]
+    is_set += [k for k in places if own.tokens[k - 1].text in {"++", "--", "&"}]
+    if len(is_set) != 1 or own.tokens[is_set[0] + 1].text != "=":
+        return None
+    (declared,) = is_set
+    start = begin_of(own.tokens, declared)
+    text, begin = own.source.text, own.tokens[start].start
+    is_own_line = not text[text.rfind("\n", 0, begin) + 1 : begin].strip()
+    is_declared = start < declared < min(k for k in [*places, last] if k != declared)
+    return declared if is_own_line and is_declared else None
+
+
+def _function(own: Syntax, site: LaunchSite) -> tuple[int, int]:
+    """The tokens of the function around a launch, from its parameters to the launch."""
+    last = next(k for k, token in enumerate(own.tokens) if token.start >= site.span.start)
+    around = own.functions_around(last)
+    return (around[-1].parameters[0], last) if around else (last, last)
+
+
+def _is_unknown(formula: Formula) -> bool:
+    """Is it text that may stand for anything; the size of a type is a number."""
+    return isinstance(formula, Opaque) and not formula.text.startswith("sizeof")
+
+
+def _beside(formula: Formula, stops: Container[str]) -> Iterator[Formula]:
+    """All that a formula is made of, but these names and what they are made of."""
+    if isinstance(formula, Name) and formula.text in stops:
+        return
+    yield formula
+    value = formula.value if isinstance(formula, Name) else None
+    for part in (*children(formula), *([value] if value is not None else [])):
+        yield from _beside(part, stops)
+
+
+def _behind(own: Syntax, declared: int, site: LaunchSite, name: str) -> set[str]:
+    """The names in the arguments of a launch, and in what its function has made them of."""
+    first, last = _function(own, site)
+    start = own.tokens[first].start
+    end = site.configuration_spans[-1].end
+    words = _words(own, end, site.span.end)
+
+    def said(word: str) -> list[str]:
+        return _said_of(own, word, own.tokens[last].start, start) if word != name else []
+
+    return {*reached(words, said)}
+
+
+def _sizes(own: Syntax, declared: int, site: LaunchSite, kernel: Kernel) -> list[str]:
+    """The integers of the launch that are known where a value is chosen."""
+    first, _ = _function(own, site)
+    before = {token.text for token in own.tokens[first:declared]}
+    pairs = zip(kernel.parameters, site.arguments, strict=False)
+    integers = [text for one, text in pairs if integer_type(one.type.replace("::", "$").split())]
+    return [*dict.fromkeys(text for text in integers if text in before)]
+
+
+def _is_read(own: Syntax, line: int, pragma: str, name: str) -> bool:
+    """Does a pragma before a line declare a parameter as it stands there?"""
+    lines = own.source.text.split("\n")
+    text = "\n".join([*lines[: line - 1], pragma, *lines[line - 1 :]])
+    read = tunables_of([parse(Source(own.source.path, text))])
+    return [one.parameter.name for one in read.tunables][-1:] == [name] and not read.diagnostics

@@ -112,6 +112,11 @@ def _is_parameter(value: IntegerPolynomial) -> bool:
 OVER_WARPS = (BuiltIns(of_warps=True), BuiltIns(single_thread=frozenset("yz"), of_warps=True))
 
 
+#: The atoms that stand for threadIdx.z and blockDim.z of blocks with several layers.
+LAYER, LAYERS = "layer", "layers"
+_MOST_LAYERS = 64
+
+
 @dataclass
 class WarpsInADimension(BuiltIns):
     """A reading in numbers of flat blocks, for blocks whose warps lie along y or z.
@@ -119,14 +124,20 @@ class WarpsInADimension(BuiltIns):
     Of blocks of 32 x y threads, or of x * y = 32 and some z, threads are numbered as CUDA numbers
     them. `t` is that number, and stands as threadIdx.x; the width of the flat block stands as
     blockDim.x. So threadIdx.y is `t / 32`, and blockDim.y the width / 32. In z, how x and y share
-    the 32 lanes is left open. Dimensions behind have one thread.
+    the 32 lanes is left open. Dimensions behind have one thread, or `has_layers`: where warps lie
+    along y, z may hold several such blocks, of which each is a layer.
     """
 
     dimension: str = field(kw_only=True)
+    has_layers: bool = field(default=False, kw_only=True)
 
     def value(self, kind: str, dimension: str, atoms: Atoms) -> IntegerPolynomial:
         if kind not in (THREAD, BLOCK_SIZE):
             return IntegerPolynomial.atom(kind, dimension)
+        if dimension > self.dimension and self.has_layers:
+            is_layer = kind == THREAD
+            interval = Interval(0, _MOST_LAYERS - 1) if is_layer else Interval(1, _MOST_LAYERS)
+            return atoms.named(LAYER if is_layer else LAYERS, AtomProperties(interval=interval))
         if dimension > self.dimension:
             return ZERO if kind == THREAD else ONE
         flat = IntegerPolynomial.atom(kind, "x")

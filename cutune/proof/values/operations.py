@@ -24,6 +24,7 @@ from cutune.proof.values.polynomial import (
 )
 from cutune.proof.values.predicates import (
     Both,
+    Fixed,
     Not,
     Predicate,
     Relation,
@@ -511,6 +512,9 @@ class Operations:
             return _all([*_conditions(first), *_conditions(second)])
         if operator == "or":
             return Not(Both(negation(first), negation(second)))
+        for one, other in ((first, second), (second, first)):
+            if isinstance(other, Fixed):
+                return negation(one) if other.holds else one
         return self._unknown(f"{moment.instruction.line}", first, second, loops=moment.loops)
 
 

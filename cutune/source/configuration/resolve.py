@@ -48,7 +48,7 @@ _ROUNDING = frozenset({"ceil", "ceilf", "floor", "floorf", "min", "max"})
 _SPECIFIERS = word_set("static inline constexpr __host__ __device__ __forceinline__ const extern")
 _UNKNOWN = Opaque("?")
 #: Keys of names that mean the same in all functions of a file.
-_OF_FILE = ("macro ", "constant ", "member ")
+OF_FILE = ("macro ", "constant ", "member ")
 #: The largest number of the 32 bits that a block holds.
 _LARGEST = (1 << 32) - 1
 
@@ -219,7 +219,7 @@ def _renamed(formula: Formula, known: Mapping[tuple[str, str | None], str]) -> F
     if isinstance(formula, Name):
         if (name := known.get((formula.text, formula.key))) is not None:
             return Name(name, formula.key)
-        if (formula.key or "").startswith(_OF_FILE):
+        if (formula.key or "").startswith(OF_FILE):
             return formula
         return _UNKNOWN if formula.value is None else _renamed(formula.value, known)
     return rebuilt(formula, partial(_renamed, known=known))

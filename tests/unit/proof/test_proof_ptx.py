@@ -90,6 +90,19 @@ def verdict(body: str) -> str:
             " @!%p1 bra $end;",
             "x",
         ),
+        # With a condition that is known, as loops have that are unrolled by two.
+        (
+            "setp.lt.s32 %p2, %r6, %r1; mov.pred %p3, 0; xor.pred %p1, %p2, %p3; @!%p1 bra $end;",
+            "x < n",
+        ),
+        (
+            "setp.lt.s32 %p2, %r6, %r1; mov.pred %p3, -1; xor.pred %p1, %p3, %p2; @%p1 bra $end;",
+            "x < n",
+        ),
+        (
+            "setp.lt.s32 %p2, %r6, %r1; mov.pred %p3, -1; xor.pred %p1, %p2, %p3; @!%p1 bra $end;",
+            "x",
+        ),
         # Chosen by a number, or by another condition.
         (
             "setp.lt.s32 %p2, %r6, %r1; selp.u32 %r7, 1, 0, %p2; setp.eq.s32 %p1, %r7, 0;"
