@@ -23,7 +23,7 @@ from cutune.proof.entry_proof import EntryProof
 from cutune.proof.source_lines import Locate, located
 from cutune.ptx.parse import parse
 from cutune.ptx.taint import data_oblivious
-from cutune.ptx.types import PtxError
+from cutune.ptx.types import Instruction, PtxError
 from cutune.source.program import Program
 from cutune.source.rewrite.output import write_unit
 from cutune.source.rewrite.pipeline import TranslationUnit
@@ -149,6 +149,14 @@ class _Entries:
 
         return assembly_lines(self._text)
 
+    def lines(self, name: str) -> tuple[int, int]:
+        """The line of an entry's head, and of its last instruction; (0, 0): not known."""
+        body = self._module.functions[name].body or ()
+        lines = [one.line for one in body if isinstance(one, Instruction)]
+        head = re.search(rf"\.entry\s+{re.escape(name)}(?![\w$])", self._text)
+        is_known = lines and head is not None
+        return (self._text.count("\n", 0, head.start()) + 1, lines[-1]) if is_known else (0, 0)
+
     def proof(self, name: str) -> EntryProof:
         if name not in self._known:
             place = _place_of_proof(self._text, name)
@@ -182,7 +190,9 @@ def prove_entries(
             return ProvenCode({}, ())
         for name in filter(is_wanted, entries.names):
             proof = entries.proof(name)
-            proof = replace(proof, locate=places[index]) if places else proof
+            if places:
+                lines = entries.lines(name)
+                proof = replace(proof, locate=places[index], lines=lines)
             found[base_name(name)].append(proof)
     content = _digest("\0".join(texts))
     proofs = {name: tuple(each) for name, each in found.items()}
