@@ -154,8 +154,9 @@ class _Entries:
         body = self._module.functions[name].body or ()
         lines = [one.line for one in body if isinstance(one, Instruction)]
         head = re.search(rf"\.entry\s+{re.escape(name)}(?![\w$])", self._text)
-        is_known = lines and head is not None
-        return (self._text.count("\n", 0, head.start()) + 1, lines[-1]) if is_known else (0, 0)
+        if not lines or head is None:
+            return 0, 0
+        return self._text.count("\n", 0, head.start()) + 1, lines[-1]
 
     def proof(self, name: str) -> EntryProof:
         if name not in self._known:

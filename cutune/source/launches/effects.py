@@ -218,8 +218,8 @@ class _Place:
                     yield "'>>='"
             elif token.kind == "IDENTIFIER":
                 if not self._is_known(tokens, index, before, following):
-                    is_alone = not {before, following} & {".", "->", "::", "("}
-                    is_variable = is_alone and self._variable(token.text) is not None
+                    is_part = before in (".", "->", "::") or following in (".", "->", "::", "(")
+                    is_variable = not is_part and self._variable(token.text) is not None
                     yield f"{VARIABLE if is_variable else ''}'{token.text}'"
             elif token.kind == "NUMBER":
                 # Any other is a literal of the user's: 3_rows.
