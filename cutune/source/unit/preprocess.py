@@ -153,15 +153,17 @@ def _plain(text: str) -> str:
 
 def _user_files(expanded: str) -> Iterator[_File]:
     open_files: dict[str, _File] = {}
-    users: set[str] = set()
+    users, entered = set[str](), set[str]()
     for marker in _markers(expanded):
         real, text = _real(marker.path), expanded[marker.begin : marker.end]
         users |= {real} if marker.is_users else set()
+        entered |= {real} if marker.enters else set()
         # Perhaps an included file ends before it.
         if real not in users or not (text.strip() or marker.returns):
             continue
         file = open_files.setdefault(real, _File(marker.path))
-        is_again = marker.enters and bool(file.pieces)
+        is_again = real in entered and bool(file.pieces)
+        entered.discard(real)
         if is_again or marker.line < file.last:
             # Included once more, perhaps with other macros: a part of its own.
             yield file

@@ -1,7 +1,11 @@
-// EXPECT: partly
-// FLAGS: -arch=sm_90
+// EXPECT: tunable
 #include "front.h"
-__global__ void __cluster_dims__(2, 1, 1) pairs(float *y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] += 1; }
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#define CLUSTERED __cluster_dims__(2, 1, 1)
+#else
+#define CLUSTERED
+#endif
+__global__ void CLUSTERED pairs(float *y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] += 1; }
 __global__ void plain(float *y, float a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] += a; }
 template <class... A> void launched(int n, void (*kernel)(A...), A... a) {
     cudaLaunchConfig_t config = {}; config.gridDim = (n + 255) / 256; config.blockDim = 256;

@@ -88,6 +88,13 @@ def test_a_header_that_several_paths_lead_to_is_one(tmp_path: Path) -> None:
     assert len({copy.stat().st_mtime_ns for copy in copies}) == 1
 
 
+def test_a_header_that_begins_without_text_is_read_as_often_as_it_is_included() -> None:
+    again = '# 1 "a.h" 1\n\n# 9 "a.h"\nint a;\n# 2 "m.cu" 2\n'
+    found = expanded_parts(f'# 1 "m.cu"\nint a;\n{again * 3}', parse(Source("m.cu", "int a;")))
+    paths = [part.source.path for part in found]
+    assert sorted(paths) == [*["a.h"] * 3, "m.cu"]
+
+
 def test_an_include_that_goes_through_another_folder_finds_its_copy(tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
     main, header = (Source(f"{tmp_path}/src/{n}", "int a;") for n in ("m.cu", "../src/a.h"))
