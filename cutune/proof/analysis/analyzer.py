@@ -29,7 +29,7 @@ from cutune.source.syntax.headers import (
     read_headers,
 )
 from cutune.source.syntax.parse import Syntax, parse
-from cutune.source.unit.preprocess import as_compiled, user_headers
+from cutune.source.unit.preprocess import with_compiled_branches, user_headers
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.toolchain.toolchain import Toolchain
 
@@ -129,7 +129,7 @@ class Analyzer:
             is_told = require_nvcc or self.toolchain.nvcc_option is not None
             if is_told or error.diagnostic.code is not Code.MISSING_NVCC:
                 raise
-        syntax = as_compiled(syntax, expanded)
+        syntax = with_compiled_branches(syntax, expanded)
         self._report_errors(syntax)
         headers, early = self._headers(source, expanded)
         for header in headers:

@@ -121,7 +121,7 @@ def other_paths(expanded: str, path: str) -> tuple[tuple[str, str], ...]:
     return tuple((other, header) for other, header in known if other != header)
 
 
-def as_compiled(syntax: Syntax, expanded: str | None) -> Syntax:
+def with_compiled_branches(syntax: Syntax, expanded: str | None) -> Syntax:
     """The syntax with the brackets that the compiler sees, where branches of `#if` differ."""
     if expanded is None or not syntax.brackets.is_uneven or renumbers(syntax.source.text):
         return syntax

@@ -17,7 +17,7 @@ from cutune.core.source import Source
 from cutune.source.syntax.parse import Syntax, parse
 from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.source.unit.macros import MacroTable, Seen, Unsteady
-from cutune.source.unit.preprocess import as_compiled, expanded_parts
+from cutune.source.unit.preprocess import with_compiled_branches, expanded_parts
 from cutune.source.unit.unit import Unit, UnitPart
 
 _PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(?:cutune|kernel_info_)", re.MULTILINE)
@@ -92,7 +92,7 @@ class UnitTexts:
         seen = tuple(part.syntax for part in self._parts)
 
         def parsed(file: Source) -> Syntax:
-            return as_compiled(parse(file), self.expanded)
+            return with_compiled_branches(parse(file), self.expanded)
 
         return KernelTexts(self.files, known, seen, self.unsteady, parsed)
 
@@ -113,6 +113,6 @@ def _speaking(headers: Iterable[Source], expanded: str | None) -> Iterator[Synta
     """Headers that matter, by path, so that sites have the same ids whoever lists the headers."""
     for header in sorted(headers, key=lambda header: os.path.abspath(header.path)):
         if expanded is None or "<<<" in header.text or _PRAGMA.search(header.text):
-            syntax = as_compiled(parse(header), expanded)
+            syntax = with_compiled_branches(parse(header), expanded)
             if syntax.brackets.unbalanced is None:
                 yield syntax
