@@ -29,7 +29,7 @@ from cutune.source.syntax.headers import (
     read_headers,
 )
 from cutune.source.syntax.parse import Syntax, parse
-from cutune.source.unit.preprocess import with_compiled_branches, user_headers
+from cutune.source.unit.preprocess import user_headers, with_compiled_branches
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.toolchain.toolchain import Toolchain
 

@@ -17,7 +17,7 @@ from cutune.core.source import Source
 from cutune.source.syntax.parse import Syntax, parse
 from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.source.unit.macros import MacroTable, Seen, Unsteady
-from cutune.source.unit.preprocess import with_compiled_branches, expanded_parts
+from cutune.source.unit.preprocess import expanded_parts, with_compiled_branches
 from cutune.source.unit.unit import Unit, UnitPart
 
 _PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(?:cutune|kernel_info_)", re.MULTILINE)
