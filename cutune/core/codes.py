@@ -63,7 +63,7 @@ class Code(Enum):
     LAUNCH_IN_MACRO = "CT204 warning: the launch stands in the body of macro '{name}'; write it out or move it into a function"
     NOT_A_STATEMENT = "CT205 warning: the launch is part of a larger statement; make it a statement of its own"
     HIDDEN_CONFIGURATION = "CT282 warning: '<<<{text}>>>' does not show grid and block one by one; write them with a comma between"
-    SIDE_EFFECT = "CT206 warning: {what} in the launch may have a side effect; store its value in a variable first"
+    SIDE_EFFECT = "CT206 warning: {what} in the launch may have a side effect; store its value in {where} first"
     SEEN_COLUMN = "CT289 warning: '{name}' may see the column of its call (std::source_location), which the rewritten launch moves; put the launch on lines of its own, and store the value in a variable above"
     HIDDEN_LAUNCH = "CT244 warning: the launch stands in the argument of a macro that prints or changes it, behind a #line, or is compiled as something else; write it out as a statement, without #line"
     UNCOMPILED_LAUNCH = "CT277 warning: an #if leaves the launch out of what is compiled; where it should be tuned, give the options that compile it, such as -D"

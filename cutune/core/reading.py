@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, meant
-from cutune.core.source import Source
+from cutune.core.source import Source, Span
 
 #: Ends a line, and a comment with it, to the preprocessors of g++ and clang. Editors that take
 #: `\r\n` for the end of a line write `\r\r\n`.
@@ -24,6 +24,27 @@ _WITH_LOOSE = re.compile(
       | //(?:\\(?:[ \t\f\v\0]*\r?\n)?|[^\n\\])*
       | /\*[^*]*(?:\*(?!/)[^*]*)*
       | \\[ \t\f\v\0]+\r?\n""",
+    re.VERBOSE,
+)
+_SPLICE = r"\\\r?\n"
+_LETTER = r"[A-Za-z_$\x80-\xff]"
+#: A letter that is written by its number.
+_NUMBERED = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
+_WORD = rf"(?:{_LETTER}|{_NUMBERED})(?:{_LETTER}|\d|{_NUMBERED}|{_SPLICE}(?=\w))*"
+#: Perhaps a word goes on behind the end of a line, a bracket is two signs, or a letter a number.
+_OTHER_SPELLING = re.compile(rf"<[%:]|%[:>]|:>|\w{_SPLICE}\w|\\[uU][0-9A-Fa-f]{{4}}")
+_SIGNS = {"<%": "{", "%>": "}", "<:": "[", ":>": "]", "%:": "#", "%:%:": "##"}
+_SPELLINGS = re.compile(
+    rf"""
+      (?<!\w)(?:u8|u|U|L)?R"(?P<delimiter>[^()\\\s]{{0,16}})\([\s\S]*?(?:\)(?P=delimiter)"|\Z)
+      | "(?:\\[\s\S]|[^"\\\n])*"?
+      | (?P<word>{_WORD}|\d+(?:{_SPLICE}\w+)+)(?!["'])
+      | \.?\d(?:'(?=\w)|[\w.])*
+      | '(?:\\[\s\S]|[^'\\\n])*'?
+      | /(?:{_SPLICE})?/(?:\\(?:\r?\n)?|[^\n\\])*
+      | /(?:{_SPLICE})?\*[^*]*(?:\*(?!/)[^*]*)*
+      | <<[<=]?
+      | (?P<sign><::(?![:>])|::|<[%:]|%:(?:%:)?|%>|:>)""",
     re.VERBOSE,
 )
 
@@ -50,9 +71,41 @@ def read_source(path: str | Path) -> Source:
     r"""Read a source in which each line ends as the preprocessor sees it. Raises CT001.
 
     A lone carriage return becomes `\n`; blanks between a backslash and the end of a line go.
+    Other spellings of brackets and letters are plain, and no word goes on in the next line.
     """
     source = read_file(path)
-    return Source(source.path, _joined(_LONE_RETURN.sub("\n", source.text)))
+    written = _joined(_LONE_RETURN.sub("\n", source.text))
+    text, respelled = spelled_plainly(written)
+    return Source(source.path, text, written, respelled) if respelled else Source(source.path, text)
+
+
+def spelled_plainly(text: str) -> tuple[str, tuple[Span, ...]]:
+    r"""The text with `{` for `<%`, letters for `\u00e4`, and words whole before the end of a line.
+
+    It is as long as before. Also the places where it is another one.
+    """
+    if _OTHER_SPELLING.search(text) is None:
+        return text, ()
+    pieces, places, at = list[str](), list[Span](), 0
+    for match in _SPELLINGS.finditer(text):
+        word = match["word"] or match["sign"] or ""
+        if match["word"] and "\\" in word:
+            splices = "".join(re.findall(_SPLICE, word))
+            plain = f"{re.sub(_NUMBERED, _letter, re.sub(_SPLICE, '', word))}{splices}"
+        elif word in _SIGNS:
+            plain = _SIGNS[word]
+        else:
+            continue
+        pieces += [text[at : match.start()], plain.ljust(len(word))]
+        at = match.end()
+        places.append(Span(match.start(), at))
+    return "".join([*pieces, text[at:]]), tuple(places)
+
+
+def _letter(number: re.Match[str]) -> str:
+    """The bytes of a letter, as they would be written."""
+    code = int(number[0][2:], 16)
+    return chr(code).encode("utf-8", "replace").decode("latin-1") if code < 0x110000 else number[0]
 
 
 def readable_source(path: str | Path) -> Source | None:

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import NamedTuple
 
 
@@ -32,10 +33,16 @@ class Location(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """One file. The text is decoded as latin-1, so that an index into it is a byte offset."""
+    """One file. The text is decoded as latin-1, so that an index into it is a byte offset.
+
+    `written`: the text in the user's spelling, which is as long, and another one at `respelled`;
+    empty: it is that.
+    """
 
     path: str
     text: str
+    written: str = ""
+    respelled: tuple[Span, ...] = ()
 
     def encode(self) -> bytes:
         return self.text.encode("latin-1")
@@ -59,6 +66,12 @@ class Source:
         start = self._line_starts[line - 1]
         end = self.text.find("\n", start)
         return self.text[start : len(self.text) if end < 0 else end].rstrip("\r")
+
+    def behind_word(self, offset: int) -> int:
+        """The offset in the user's spelling: no word of it is divided."""
+        at = bisect_right(self.respelled, offset, key=itemgetter(0)) - 1
+        is_within = at >= 0 and self.respelled[at].start < offset < self.respelled[at].end
+        return self.respelled[at].end if is_within else offset
 
     def __getitem__(self, span: Span) -> str:
         return self.text[span.start : span.end]
@@ -87,15 +100,15 @@ class Edit:
 def apply_edits(source: Source, edits: Iterable[Edit]) -> Source:
     """Return the edited source, whatever the order of the edits. Raises EditConflict."""
     pieces: list[str] = []
-    position = 0
+    position, text = 0, source.written or source.text
     previous: Edit | None = None
     for edit in sorted(set(edits)):
         if previous is not None and conflict(previous, edit):
             raise EditConflict(previous, edit)
-        pieces += [source.text[position : edit.span.start], edit.text]
-        position = edit.span.end
+        pieces += [text[position : source.behind_word(edit.span.start)], edit.text]
+        position = source.behind_word(edit.span.end)
         previous = edit
-    pieces.append(source.text[position:])
+    pieces.append(text[position:])
     return Source(source.path, "".join(pieces))
 
 

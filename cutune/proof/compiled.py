@@ -26,6 +26,8 @@ from cutune.ptx.taint import data_oblivious
 from cutune.ptx.types import PtxError
 from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import KernelCopy, Program
+from cutune.ptx.types import Instruction, PtxError
+from cutune.source.program import Program
 from cutune.source.rewrite.output import write_unit
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.built_code import BuiltCode, ptx_without_lines, without_asserted_lines
@@ -201,6 +203,15 @@ class _Entries:
 
         return assembly_lines(self._text)
 
+    def lines(self, name: str) -> tuple[int, int]:
+        """The line of an entry's head, and of its last instruction; (0, 0): not known."""
+        body = self._module.functions[name].body or ()
+        lines = [one.line for one in body if isinstance(one, Instruction)]
+        head = re.search(rf"\.entry\s+{re.escape(name)}(?![\w$])", self._text)
+        if not lines or head is None:
+            return 0, 0
+        return self._text.count("\n", 0, head.start()) + 1, lines[-1]
+
     def proof(self, name: str) -> EntryProof:
         if name not in self._known:
             place = _place_of_proof(self._text, name)
@@ -234,7 +245,9 @@ def prove_entries(
             return ProvenCode({}, ())
         for name in filter(is_wanted, entries.names):
             proof = entries.proof(name)
-            proof = replace(proof, locate=places[index]) if places else proof
+            if places:
+                lines = entries.lines(name)
+                proof = replace(proof, locate=places[index], lines=lines)
             found[base_name(name)].append(proof)
     content = _digest("\0".join(texts))
     proofs = {name: tuple(each) for name, each in found.items()}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import dropwhile
 
 from cutune.core.codes import Code
 from cutune.proof.memory.pointers import UNKNOWN_USES, PointerUses
-from cutune.proof.source_lines import Locate
+from cutune.proof.source_lines import Locate, SourceLine
 from cutune.proof.values.id_bounds import IdBound
 from cutune.proof.values.launch_conditions import Spread
 from cutune.proof.values.polynomial import IntegerPolynomial
@@ -100,6 +101,8 @@ class EntryProof:
     uses_shared: bool = False
     #: Gives the line of the source from which a line of the PTX came.
     locate: Locate = nowhere
+    #: The line of its head in the PTX, and of its last instruction; (0, 0): not known.
+    lines: tuple[int, int] = (0, 0)
     #: Does it hold warp-level code?
     warp_level: bool = False
     #: How it uses its block, where it is not proven for others.
@@ -125,6 +128,17 @@ class EntryProof:
         is_free = any(one.indexed and one.raw is None for one in self.dimensions)
         return self.refused is None and is_free
 
+    @property
+    def own_places(self) -> set[tuple[str, int]]:
+        """The lines of the sources that its code came from; of what it calls those of the calls.
+
+        Until the compiler says anything of it, a line of PTX seems to belong to what stands before.
+        """
+        first, last = self.lines
+        found = [_outermost(self.locate(line)) for line in range(first, last + 1)]
+        own = dropwhile(lambda place: place == found[0], found)
+        return {place for place in own if place is not None and place[1] > 0}
+
 
 def in_source(what: str) -> str:
     """Name an instruction or a symbol as the source does."""
@@ -146,3 +160,9 @@ def ordered_first(refused: Refused | None, use: BlockUse) -> Refused | None:
         return refused
     what = Code.ATOMIC_RESULT.template.format(what=in_source(f"'atom.{operation}'"))
     return Refused(Code.ATOMIC_RESULT, what, line)
+
+
+def _outermost(place: SourceLine | None) -> tuple[str, int] | None:
+    while place is not None and place.call is not None:
+        place = place.call
+    return None if place is None else (place.file, place.line)

@@ -504,10 +504,10 @@ class Program:
     #: The code on which its own kernels were proven; None: the compiler was not asked.
     code: CompiledCode | None = None
     is_lent: bool = False  # by sources that are linked with it and rely on that code
-    #: Were the variants compiled, and proven on their own compiled code?
-    has_checked_variants: bool = False
+    has_checked_variants: bool = False  # Are they proven on their own compiled code?
     defined: Mapping[str, str] = field(default_factory=dict)  # macros, before its first line
     unmodelled: tuple[tuple[str, str], ...] = ()  # kernels, and why; `inspect` alone asks
+    other_paths: tuple[tuple[str, str], ...] = ()  # of headers, each with the header's own
 
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that name, if its definition was read."""

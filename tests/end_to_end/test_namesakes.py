@@ -172,7 +172,7 @@ namespace b {{
 __global__ void step(float *m, size_t n) {{ {ID} if (i < n) m[i] += 3; }}
 __global__ void step(float *m, int n) {{ SWAPPED() }}
 }}
-// What tells these apart is not plain.
+// What tells these apart are their lines.
 __global__ void tell(float *m, long n) {{ {ID} if (i < n) m[i] += 3; }}
 __global__ void tell(float *m, long long n) {{ SWAPPED() }}
 template <class T> __global__ void tail(T *m, int n) {{ {ID} if (i < n) m[i] += 3; }}
@@ -190,9 +190,9 @@ blur<<<(n + 31) / 32, 32>>>((double *)m, p, 2.0f); // ::blur(double *, pair, flo
 b::step<<<(n + 31) / 32, 32>>>(m, (size_t)n); // b::step(float *, size_t)
 b::step<<<(n + 31) / 32, 32>>>(m, n); // CT211
 step<<<(n + 31) / 32, 32>>>(m, x, n); step<<<(n + 31) / 32, 32>>>(m, n); // CT209 CT209
-tell<<<(n + 31) / 32, 32>>>(m, (long)n); // CT211
-tail<<<(n + 31) / 32, 32>>>(m, n); // CT209
-tail<3><<<(n + 31) / 32, 32>>>(m, n); // CT209
+tell<<<(n + 31) / 32, 32>>>(m, (long)n); // ::tell(float *, long)
+tail<<<(n + 31) / 32, 32>>>(m, n); // ::tail(T *, int)
+tail<3><<<(n + 31) / 32, 32>>>(m, n); // CT211
 any(n, m); any((size_t)n, m);
 """
 OVERLOADED_MAIN = MAIN.replace("a::inside(m, n);", "pair p{0, n / 2};").replace(
@@ -243,9 +243,29 @@ def test_overloads_are_told_apart_by_the_names_that_types_have_in_compiled_code(
     program = loaded(tmp_path / "app.cu", OF_TYPES)
     kernels = [site.kernel for site in program.launches]
     assert kernels[:2] == ["::fill(d *, int)", "::fill(double *, int)"]
-    # An enumeration may have any name: these stay one.
-    assert kernels[2:] == ["mark", "mark", "lead", "lead"]
-    assert [site.verdict is Verdict.TUNABLE for site in program.launches] == [True] + [False] * 5
+    # An enumeration may have any name: their lines tell these.
+    assert kernels[2:4] == ["::mark(cell *, int)", "::mark(mode *, int)"]
+    assert kernels[4:] == ["::lead(mode * __restrict__ *)", "::lead(mode *)"]
+    is_tunable = [site.verdict is Verdict.TUNABLE for site in program.launches]
+    assert is_tunable == [True, False, True, False, True, False]
+
+
+ON_ONE_LINE = f"""\
+enum mode {{ OFF, ON }}; enum kind {{ A, B }};
+#define SAME(type, value) __global__ void both(type *m) {{ {ID} m[i] = type(value); }}
+SAME(mode, 1) SAME(kind, blockDim.x)
+int main() {{
+    mode *a; kind *b;
+    both<<<4, 32>>>(a);
+    both<<<4, 32>>>(b);
+}}
+"""
+
+
+def test_overloads_that_share_a_line_stay_one(tmp_path: Path) -> None:
+    program = loaded(tmp_path / "app.cu", ON_ONE_LINE)
+    found = [(site.kernel, site.verdict is Verdict.TUNABLE) for site in program.launches]
+    assert found == [("both", False)] * 2
 
 
 def test_each_overload_has_a_model_of_its_own(
@@ -255,7 +275,7 @@ def test_each_overload_has_a_model_of_its_own(
     source.write_text(OVERLOADS + OVERLOADED_MAIN)
     run = ("--run", "./{program} {n}", "--vary", "n=3200,9600", *QUICK)
     told = cutune("tune", source, *run)
-    assert "15 launches: 6 tuned, 9 refused" in told.stdout, told.stderr
+    assert "15 launches: 8 tuned, 7 refused" in told.stdout, told.stderr
     models = {model.kernel.name for model in read_models(tmp_path / ".cutune" / "models.json")}
     assert models == {line.partition("// ")[2] for line in OVERLOADED.splitlines()} - {
         *("", "CT209", "CT211", "CT209 CT209")

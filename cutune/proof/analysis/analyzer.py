@@ -29,7 +29,7 @@ from cutune.source.syntax.headers import (
     read_headers,
 )
 from cutune.source.syntax.parse import Syntax, parse
-from cutune.source.unit.preprocess import user_headers
+from cutune.source.unit.preprocess import user_headers, with_compiled_branches
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 from cutune.toolchain.toolchain import Toolchain
 
@@ -106,8 +106,13 @@ class Analyzer:
         if is_rewritten(source):
             raise CutuneError(Diagnostic.at(Code.ALREADY_TUNED, None, path=path))
         syntax = parse(source)
-        self.reporter.report([d for d in syntax.diagnostics if d.is_error])
+        # The compiler knows which branches of an #if count.
+        if not syntax.brackets.is_uneven:
+            self._report_errors(syntax)
         return syntax
+
+    def _report_errors(self, syntax: Syntax) -> None:
+        self.reporter.report([d for d in syntax.diagnostics if d.is_error])
 
     def _analyzed(self, syntax: Syntax, require_nvcc: bool, pool: ThreadPoolExecutor) -> ReadSource:
         source, path = syntax.source, syntax.source.path
@@ -124,6 +129,8 @@ class Analyzer:
             is_told = require_nvcc or self.toolchain.nvcc_option is not None
             if is_told or error.diagnostic.code is not Code.MISSING_NVCC:
                 raise
+        syntax = with_compiled_branches(syntax, expanded)
+        self._report_errors(syntax)
         headers, early = self._headers(source, expanded)
         for header in headers:
             if is_rewritten(header):

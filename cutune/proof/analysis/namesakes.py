@@ -4,7 +4,7 @@
 proven of all, they are called by their qualified names, overloads with the types of their
 parameters: `::mean(float *, int)`. A launch of `mean` belongs to that which the compiler says it
 calls. Overloads are told apart in compiled code by how many parameters they have, and by types
-that their text shows; where that is not enough, they stay one.
+that their text shows; else by the lines of their text that the compiler names.
 """
 
 from __future__ import annotations
@@ -115,9 +115,25 @@ def _divided(
             and _may_have(types[number], proof.name)
         ]
         if len(fitting) != 1:
+            fitting = _on_lines(kernels, fitting, proof)
+        if len(fitting) != 1:
             return None
         found[fitting[0]].append(proof.name)
     return list(map(tuple, found))
+
+
+def _on_lines(kernels: Sequence[Kernel], among: Sequence[int], proof: EntryProof) -> list[int]:
+    """Those of some kernels in whose text all lines lie that an entry's code came from."""
+    places = {(os.path.realpath(file), line) for file, line in proof.own_places}
+    found = []
+    for number in among:
+        source, span = kernels[number].source, kernels[number].span
+        first, last = (source.location(offset).line for offset in (span.start, span.end - 1))
+        path, lines = os.path.realpath(source.path), range(first, last + 1)
+        are_within = all(file == path and line in lines for file, line in places)
+        if places and are_within and not renumbers(source.text):
+            found.append(number)
+    return found
 
 
 #: What a type is, and how many pointers lead to it.

@@ -29,7 +29,7 @@ from cutune.proof.variants.tiles import may_have_tiles
 from cutune.source.program import Kernel, Program
 from cutune.source.syntax.parse import Syntax
 from cutune.source.unit.macros import Seen
-from cutune.source.unit.preprocess import early_macros, expanded_parts
+from cutune.source.unit.preprocess import early_macros, expanded_parts, other_paths
 from cutune.source.unit.unit_texts import UnitTexts, seen_files
 from cutune.toolchain.dry_run import FrontEndFailed
 from cutune.toolchain.nvcc import Nvcc
@@ -133,7 +133,14 @@ class ReadSource:
             ask_launches=lambda: self.launches,
             tiles=tiles or {},
         )
-        return replace(program, defined=self._early_macros)
+        return replace(program, defined=self._early_macros, other_paths=self._other_paths)
+
+    @cached_property
+    def _other_paths(self) -> tuple[tuple[str, str], ...]:
+        if self.expanded is None:
+            return ()
+        with chdir(self.folder):
+            return other_paths(self.expanded, self.syntax.source.path)
 
     @cached_property
     def _early_macros(self) -> Mapping[str, str]:

@@ -14,13 +14,13 @@ from itertools import takewhile
 from cutune.source.configuration.host_scopes import PARAMETER, HostFunction, HostVariable
 from cutune.source.host_formula import basic_size
 from cutune.source.launches.callees import NUMBER, Callees, begins_lambda
-from cutune.source.syntax.directives import template_end
+from cutune.source.syntax.directives import closing, template_end
 from cutune.source.syntax.parse import Launch, SourceFunction, Syntax
 from cutune.source.syntax.tokens import Token, begin_of, word_set
 from cutune.source.unit.integers import QUALIFIERS, integer_type
 from cutune.source.unit.kernels import Structures
 from cutune.source.unit.macros import Unexpandable
-from cutune.source.unit.unit import Unit, outside_bodies, scope_around, split_commas
+from cutune.source.unit.unit import Unit, UnitPart, outside_bodies, scope_around, split_commas
 
 #: Words of types that are neither integers nor structures of CUDA.
 _PLAIN = word_set("float double bool void cudaStream_t dim3 auto")
@@ -73,6 +73,47 @@ class HostTypes:
         structure = Structures(self.unit).of(names)
         inner = structure.members.get(member) if structure is not None else None
         return inner is not None and self.is_plain(inner)
+
+    def bound(
+        self, value: Sequence[str], variable_words: Callable[[str], Sequence[str]]
+    ) -> list[tuple[str, ...]]:
+        """The types that `auto [a, b] = value` gives its names, where that is certain.
+
+        value = NAME | type ("{" … "}" | "(" … ")").
+        """
+        words = [word for word in value if word not in ("std", "::")]
+        end = next((at for at, word in enumerate(words) if word in ("{", "(")), len(words))
+        if len(words) == 1:
+            words = [*variable_words(words[0])]
+        elif 0 < end < len(words) and closing(words, end) == len(words) - 1:
+            words = words[:end]
+            known = {self._returned(*one) for one in self.unit.functions.get(words[-1], ())}
+            words = [*known.pop()] if len(known) == 1 else words
+        words = [word for word in words if word not in (*_NO_TYPE, "&", "&&")]
+        if not {"tuple_size", *words[:1]}.isdisjoint(self._own_templates):
+            return []
+        if words[:1] in (["pair"], ["tuple"], ["array"]) and words[1:2] == ["<"]:
+            inner = [Token("", word, 0) for word in words[2:-1]]
+            each = [tuple(token.text for token in one) for one in split_commas(inner)]
+            is_array = words[0] == "array" and len(each) == 2 and each[1][0].isdecimal()
+            return [each[0]] * int(each[1][0]) if is_array else each
+        structure = Structures(self.unit).of(words)
+        return [] if structure is None else [tuple(one) for one in structure.members.values()]
+
+    @cached_property
+    def _own_templates(self) -> frozenset[str]:
+        """Names of classes of the user that are templates, or instances of them."""
+        tokens = [part.syntax.tokens for part in self.unit.parts]
+        return frozenset(
+            name.text
+            for each in tokens
+            for before, word, name in zip(each, each[1:], each[2:], strict=False)
+            if (word.text in ("struct", "class") and before.text == ">") or word.text == "using"
+        ) | frozenset("tuple_size" for each in tokens for t in each if t.text == "tuple_size")
+
+    def _returned(self, part: UnitPart, function: SourceFunction) -> tuple[str, ...]:
+        head = part.syntax.tokens[function.first : function.parameters[0] - 1]
+        return tuple(t.text for t in head if t.text not in _NO_TYPE)
 
     def declared(self, name: str) -> tuple[Declared, ...]:
         """All variables and members of a name that stand outside of functions."""
@@ -130,6 +171,8 @@ _LIBRARY = word_set("""
 """)
 #: Types of the standard library whose values have no state: to make one does nothing.
 _TAGS = word_set("bool_constant integral_constant true_type false_type")
+#: Is said of one that may be of a class with operators of its own.
+VARIABLE = "the variable "
 _DEEPEST = 4
 _ENDS = frozenset({";", "{", "}", ":"})
 
@@ -175,7 +218,9 @@ class _Place:
                     yield "'>>='"
             elif token.kind == "IDENTIFIER":
                 if not self._is_known(tokens, index, before, following):
-                    yield f"'{token.text}'"
+                    is_part = before in (".", "->", "::") or following in (".", "->", "::", "(")
+                    is_variable = not is_part and self._variable(token.text) is not None
+                    yield f"{VARIABLE if is_variable else ''}'{token.text}'"
             elif token.kind == "NUMBER":
                 # Any other is a literal of the user's: 3_rows.
                 if not NUMBER.fullmatch(token.text):
@@ -249,6 +294,8 @@ class _Place:
 
     def _words(self, variable: HostVariable) -> tuple[str, ...]:
         syntax, function = self.around.syntax, self.around.function
+        if not variable.type and variable.opening != PARAMETER:
+            return self._inner_words(variable)
         if variable.opening != PARAMETER:
             star = ("*",) if syntax.tokens[variable.declared - 1].text == "*" else ()
             return (*variable.type, *star)
@@ -258,6 +305,29 @@ class _Place:
             if variable.name in texts:
                 return tuple(text for text in texts if text != variable.name)
         return variable.type
+
+    def _inner_words(self, variable: HostVariable) -> tuple[str, ...]:
+        """The type of a parameter of a lambda, or of a name in `auto [a, b] = …`."""
+        syntax, place = self.around.syntax, variable.declared
+        around = syntax.innermost(place)
+        closer = syntax.brackets.partner[around]
+        if syntax.tokens[around].text == "(":
+            for tokens in split_commas(syntax.part((around + 1, closer - 1))):
+                texts = [*takewhile(lambda text: text != "=", (token.text for token in tokens))]
+                if texts[-1:] == [variable.name]:
+                    return tuple(texts[:-1])
+            return ()
+        names = [token.text for token in syntax.part((around + 1, closer - 1))]
+        tokens = [*takewhile(lambda t: t.text != ";", syntax.tokens[closer + 1 :])]
+        if not tokens or tokens[0].text not in ("=", "{", "("):
+            return ()
+        value = tokens[1:] if tokens[0].text == "=" else tokens[1:-1]
+        found = self.types.bound([token.text for token in value], self._variable_words)
+        return found[names.index(variable.name) // 2] if 2 * len(found) == len(names) + 1 else ()
+
+    def _variable_words(self, name: str) -> tuple[str, ...]:
+        variable = self._variable(name)
+        return () if variable is None else self._words(variable)
 
     def _is_member(self, tokens: Sequence[Token], index: int) -> bool:
         """NAME "." NAME, of a structure that is known, and of a built-in type."""

@@ -23,7 +23,7 @@ from cutune.source.launches.annotations import ByName
 from cutune.source.launches.block_copies import may_stand_in
 from cutune.source.launches.callees import KernelReference, callee_of_copy, last_name
 from cutune.source.launches.columns import LaunchColumns
-from cutune.source.launches.effects import HostTypes, doubt
+from cutune.source.launches.effects import VARIABLE, HostTypes, doubt
 from cutune.source.launches.shown_launches import ShownLaunches
 from cutune.source.program import (
     DIMENSIONS,
@@ -143,9 +143,20 @@ class _File:
             found = self._declared.setdefault(function.first, {})
             triples = zip(tokens, tokens[1:], tokens[2:], strict=False)
             for index, (before, token, following) in enumerate(triples, function.first + 1):
-                if following.text == "=" or before.text in ("*", "&", "auto"):
+                is_declared = before.text in ("*", "&", "auto") and not self._is_address(index)
+                if following.text == "=" or is_declared:
                     found.setdefault(token.text, index)
         return self._declared[function.first]
+
+    def _is_address(self, index: int) -> bool:
+        """Is it `&kernel` where no reference is declared, as in `call((void *)&kernel, …)`?
+
+        A reference gets its value behind its name, or is a parameter, behind a type.
+        """
+        before, sign, _, after = (t.text for t in self.syntax.tokens[index - 2 : index + 2])
+        is_operand = before in ("(", ",", "=", "return", "{", ")", "?", ":", "<", "==", "!=")
+        is_alone = before == "(" and after == ")"  # Perhaps `(&name)(…)` declares it.
+        return sign == "&" and is_operand and not is_alone and after in (",", ")", ";", "}", ":")
 
 
 @dataclass(frozen=True)
@@ -277,7 +288,8 @@ class _Judged:
         doubts = (doubt(file.types, *one) for one in (shown if callee is None else ()))
         what = f"'{macro}'" if macro is not None else next(filter(None, doubts), None)
         if what is not None:
-            return Diagnostic.at(Code.SIDE_EFFECT, what=what)
+            where = "another of a built-in type" if what.startswith(VARIABLE) else "a variable"
+            return Diagnostic.at(Code.SIDE_EFFECT, what=what, where=where)
         types = [parameter.type for parameter in kernel.parameters] if kernel is not None else []
         columns = (file.columns.seen(*one, types) for one in shown)
         column = next(filter(None, columns), None)
@@ -328,7 +340,9 @@ class _Judged:
         # An argument of a macro may be all of a statement there.
         is_statement = launch.is_statement or file.shown.macro_line(launch) is not None
         if not is_statement or function is None or self._has_no_place_for_a_loop:
-            return Diagnostic.at(Code.NOT_A_STATEMENT)
+            return Diagnostic.at(
+                Code.UNCOMPILED_LAUNCH if self._is_in_hole else Code.NOT_A_STATEMENT
+            )
         if not (2 <= len(written) <= 4 and all(written)):
             texts = ", ".join(map(text, launch.configuration)).split()
             return Diagnostic.at(Code.HIDDEN_CONFIGURATION, text=" ".join(texts))
@@ -350,6 +364,11 @@ class _Judged:
         if is_unknown if kernel.asserted else not suffices:
             return Diagnostic.at(Code.DYNAMIC_SHARED_MEMORY)
         return _impure(kernel)
+
+    @property
+    def _is_in_hole(self) -> bool:
+        holes, first = self.file.syntax.brackets.holes, self.launch.callee[0]
+        return any(begin <= first < end for begin, end in holes)
 
     def _is_indirect(self) -> bool:
         """Anything but a (qualified) name with template arguments."""

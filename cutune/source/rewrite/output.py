@@ -1,8 +1,8 @@
 """A rewritten copy of a source and its headers. Takes sources, gives a tree of files.
 
 A quoted include is looked for beside the including file first, so that all of the user's files are
-copied, with the same places relative to each other. Each translation unit has a tree of its own:
-launch sites of a header are numbered per unit.
+copied, with the same places relative to each other, under each path that leads to them. Each
+translation unit has a tree of its own: launch sites of a header are numbered per unit.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ class Target:
         """
         if self.is_folder:
             tree = ShadowTree.of(unit.program, self.path)
-            return tree.write(unit.rewritten(), unit.rewritten_headers())
+            files = unit.rewritten(), unit.rewritten_headers()
+            return tree.write(*files, unit.program.other_paths)
         write_text(self.path, unit.rewritten().text)
         return self.path
 
@@ -99,8 +100,8 @@ class ShadowTree:
     @staticmethod
     def of(program: Program, folder: Path) -> ShadowTree:
         """The tree of a program; its root is the innermost folder that holds all files."""
-        files = (program.source, *program.headers)
-        folders = [os.path.dirname(os.path.abspath(file.path)) for file in files]
+        files = [file.path for file in (program.source, *program.headers)]
+        folders = _folders([*files, *(other for other, _ in program.other_paths)])
         return ShadowTree(Path(os.path.commonpath(folders)), folder)
 
     def copy_of(self, path: str) -> str | None:
@@ -110,25 +111,58 @@ class ShadowTree:
             return None
         return str(self.folder / place.relative_to(self.root))
 
-    def write(self, source: Source, headers: Sequence[Source]) -> Path:
-        """Write all files; the path of the source's copy.
+    def write(
+        self,
+        source: Source,
+        headers: Sequence[Source],
+        other_paths: Sequence[tuple[str, str]] = (),
+    ) -> Path:
+        """Write all files, headers under their other paths, too; the path of the source's copy.
 
         Raises:
             CutuneError: CT010 when a copy would replace an original, CT002.
         """
-        copies = {self.place(file): file for file in (*headers, source)}
+        by_path = {file.path: file for file in headers}
+        further = [(path, by_path[own]) for path, own in other_paths if own in by_path]
+        files = [*((file.path, file) for file in (*headers, source)), *further]
+        copies = {self._place(path): file for path, file in reversed(files)}
         for target, file in copies.items():
             if target.exists() and any(target.samefile(one.path) for one in copies.values()):
                 raise CutuneError.at(Code.OUTPUT_IS_INPUT, path=file.path)
         for target, file in copies.items():
             make_folder(target.parent)
             write_text(target, file.text)
+        for folder in _folders([source.path, *(path for path, _ in files)]):
+            make_folder(self._place(folder))
+        for path, file in further:
+            # By its text and time is a file known that `#pragma once` leaves out.
+            time = self.place(file).stat().st_mtime_ns
+            os.utime(self._place(path), ns=(time, time))
         return self.place(source)
 
     def place(self, file: Source) -> Path:
-        copy = self.copy_of(file.path)
+        return self._place(file.path)
+
+    def _place(self, path: str) -> Path:
+        copy = self.copy_of(path)
         assert copy is not None, "the root holds all files of the program"
         return Path(copy)
+
+
+def _folders(paths: Sequence[str]) -> list[str]:
+    """The folders of files, and those that an include goes through to come back by `..`.
+
+    `paths`: that of the source first.
+    """
+    whole = [path for path in paths[1:] if os.pardir not in path.split(os.sep)]
+    starts = {os.path.join(os.path.dirname(path), "") for path in (paths[0], *whole)}
+    found = [os.path.dirname(os.path.abspath(path)) for path in paths]
+    for path in paths[1:]:
+        start = max((one for one in starts if path.startswith(one)), key=len, default=path)
+        parts = os.path.dirname(path[len(start) :]).split(os.sep)
+        ways = (start + os.sep.join(parts[:end]) for end in range(len(parts)))
+        found += map(os.path.abspath, ways if os.pardir in parts else ())
+    return list(dict.fromkeys(found))
 
 
 def flags_at(flags: list[str], program: Program, target: Target) -> list[str]:

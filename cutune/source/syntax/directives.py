@@ -1,17 +1,18 @@
 """Preprocessor lines, and brackets across them. Takes tokens, gives macros, pragmas, partners.
 
-Branches of `#if` may each open or close a bracket: every branch starts from the state before the
-`#if`, and the text behind `#endif` goes on from the state after the first branch that can be
-compiled (not `#if 0`).
+What `#if 0` leaves out is no text at all. Other branches may each open or close a bracket: every
+branch starts from the state before the `#if`, and the text behind `#endif` goes on from the state
+after the branch that is compiled, where that is known; else after the first one.
 """
 
 from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 
 from cutune.source.syntax.tokens import Token, lex, lex_significant
 
@@ -25,14 +26,24 @@ _CONTINUATION = re.compile(r"\\\r?\n")
 #: Perhaps a line gets another number; the trigraph of `#` is not read as such anywhere else.
 _RENUMBERED = re.compile(rf"(?:#|%:|(\?\?=))(?:\s|\\|{COMMENT})*(?:line\b|\d)")
 _INCLUDE = re.compile(r'\s*"([^"\n]+)"')
+_IFS = frozenset({"if", "ifdef", "ifndef"})
+_ELSES = frozenset({"else", "elif", "elifdef", "elifndef"})
+#: Perhaps a condition is a number; without blanks, comments and parentheses around it.
+_BY_NUMBER = re.compile(rf"(?:#|%:)(?:\s|\\|{COMMENT})*(?:el)?if(?:[\s(!\\]|{COMMENT})+\d")
+_NO_CONDITION = re.compile(rf"{COMMENT}|//[^\n]*|\\\r?\n|[\s()]")
+_NUMBER = re.compile(r"(!*)(\d[\d']*)[uUlLzZ]*")
 
 
 @dataclass(frozen=True)
 class Directive:
-    """One preprocessor line, with continued ones; `index`: of the significant token behind it."""
+    """One preprocessor line, with continued ones; `index`: of the significant token behind it.
+
+    `begins_dead`: is the branch that begins there known not to be compiled?
+    """
 
     index: int
     token: Token
+    begins_dead: bool = False
 
     @cached_property
     def name(self) -> str:
@@ -45,6 +56,13 @@ class Directive:
         """The text behind the name, continuations still in it."""
         match = _NAME.match(self.token.text)
         return self.token.text[match.end() :] if match else ""
+
+    @cached_property
+    def truth(self) -> bool | None:
+        """What the condition of `#if 0` or `#elif 1` says; None: that is not a number."""
+        is_plain = self.name in ("if", "elif")
+        match = _NUMBER.fullmatch(_NO_CONDITION.sub("", self.rest)) if is_plain else None
+        return None if match is None else (int(match[2].replace("'", "")) > 0) != len(match[1]) % 2
 
     @property
     def included(self) -> str | None:
@@ -83,6 +101,57 @@ class Pragma:
     text: str
 
 
+def without_dead(text: str, tokens: list[Token]) -> tuple[list[Token], frozenset[int]]:
+    """The tokens of a text, directives among them, without those that `#if 0` leaves out.
+
+    Also the offsets of the directives before these.
+    """
+    if _BY_NUMBER.search(text) is None:
+        return tokens, frozenset()
+    kept, dead = list[Token](), set[int]()
+    #: Of each open `#if`: is a branch of it certain? Is it in a dead one? How many are dead?
+    certain, left_out, depth = list[bool](), list[bool](), 0
+    for token in tokens:
+        directive = Directive(0, token) if token.kind == "DIRECTIVE" else None
+        name = directive.name if directive is not None else ""
+        if name in _IFS:
+            certain.append(False)
+            left_out.append(False)
+        elif name in (*_ELSES, "endif") and certain:
+            depth -= left_out[-1]
+            left_out[-1] = False
+        is_within = depth > 0
+        if directive is not None and certain and name in (_IFS | _ELSES):
+            left_out[-1] = certain[-1] or directive.truth is False
+            certain[-1] = certain[-1] or directive.truth is True
+            depth += left_out[-1]
+            dead |= {token.start} if left_out[-1] else set()
+        elif name == "endif" and certain:
+            certain.pop()
+            left_out.pop()
+        if not is_within:
+            kept.append(token)
+    return kept, frozenset(dead)
+
+
+def _branches(directives: Sequence[Directive]) -> Iterator[tuple[int, int, bool]]:
+    """Each branch of an `#if`: the position of its directive, and of the one that ends it.
+
+    Also whether its `#if` has an `#else`. Those that nothing ends are left out.
+    """
+    waiting = list[list[int]]()
+    for position, directive in enumerate(directives):
+        if directive.name in _IFS:
+            waiting.append([position])
+        elif directive.name in _ELSES and waiting:
+            waiting[-1].append(position)
+        elif directive.name == "endif" and waiting:
+            begins = waiting.pop()
+            has_else = directives[begins[-1]].name == "else"
+            for begin, end in pairwise([*begins, position]):
+                yield begin, end, has_else
+
+
 def directives_of(text: str) -> Iterator[Directive]:
     """The preprocessor lines of a text, without the places among its tokens."""
     return (Directive(0, token) for token in lex(text) if token.kind == "DIRECTIVE")
@@ -100,7 +169,7 @@ def macros(directives: Sequence[Directive]) -> tuple[Macro, ...]:
     found: list[Macro] = []
     guard, depth = _include_guard(directives), 0
     for number, directive in enumerate(directives):
-        if directive.name in ("if", "ifdef", "ifndef"):
+        if directive.name in _IFS:
             depth += number != guard
         elif directive.name == "endif":
             depth = max(0, depth - 1)
@@ -149,10 +218,16 @@ OpenBrackets = tuple[int, "OpenBrackets"] | None
 
 @dataclass
 class _Conditional:
-    """An `#if`: what was open before it, and behind its first branch that is compiled."""
+    """An `#if`: what was open before it, and behind its first branch that is compiled.
+
+    `dead`, `is_uneven`: of the branch that it is in. `floor`: of the branch around it.
+    """
 
     before: OpenBrackets
+    floor: OpenBrackets
+    begin: int
     dead: bool
+    is_uneven: bool = False
     behind_first: tuple[OpenBrackets] | None = None
 
 
@@ -160,14 +235,22 @@ class _Conditional:
 class Brackets:
     """`partner[i]` is the index of the bracket that closes or opens token i, or -1.
 
-    `around` gives, for each `<<<`, the open brackets, the innermost one first. `unbalanced` is the
-    first bracket without a partner; behind it nothing is matched.
+    `open[i]` is the innermost one that is open before token i, or -1. `around` gives, for each
+    `<<<`, the open brackets, the innermost one first. `unbalanced` is the first bracket without a
+    partner; behind it nothing is matched. `is_uneven`: does a branch of an `#if` open or close a
+    bracket that it does not close or open itself? `holes`: such branches, from the first token to
+    the one behind the last, where they are known not to be compiled: they match nothing outside.
     """
 
     partner: list[int]
+    open: list[int] = field(default_factory=list)
     around: dict[int, OpenBrackets] = field(default_factory=dict)
     unbalanced: Token | None = None
+    is_uneven: bool = False
+    holes: list[tuple[int, int]] = field(default_factory=list)
     _stack: OpenBrackets = None
+    #: What was open before the dead branch that it is in, of which that closes nothing.
+    _floor: OpenBrackets = None
     _conditionals: list[_Conditional] = field(default_factory=list)
     #: How many of them are in a branch that is not compiled.
     _dead: int = 0
@@ -179,46 +262,97 @@ class Brackets:
         for index, token in enumerate(tokens):
             while waiting and waiting[0].index <= index:
                 found._directive(waiting.popleft())
+            found.open.append(found._stack[0] if found._stack is not None else -1)
             if token.text in _BRACKETS:
                 found._match(tokens, index)
                 if found.unbalanced is not None:
+                    found.open += [-1] * (len(tokens) - index)
                     return found
             elif token.kind == "LAUNCH_OPEN":
                 found.around[index] = found._stack
         for directive in waiting:
             found._directive(directive)
+        found.open.append(found._stack[0] if found._stack is not None else -1)
         found.unbalanced = tokens[found._stack[0]] if found._stack else None
         return found
 
     def _directive(self, directive: Directive) -> None:
-        name = directive.name
-        if name in ("if", "ifdef", "ifndef"):
-            dead = name == "if" and directive.rest.split()[:1] == ["0"]
-            self._conditionals.append(_Conditional(self._stack, dead))
-            self._dead += dead
-        elif name in ("else", "elif", "elifdef", "elifndef") and self._conditionals:
-            self._end_branch(self._conditionals[-1])
-            self._stack = self._conditionals[-1].before
+        name, dead = directive.name, directive.begins_dead
+        if name in _IFS:
+            self._conditionals.append(_Conditional(self._stack, self._floor, directive.index, dead))
+        elif name in _ELSES and self._conditionals:
+            self._end_branch(conditional := self._conditionals[-1], directive.index)
+            self._stack, conditional.begin = conditional.before, directive.index
+            conditional.dead = dead
         elif name == "endif" and self._conditionals:
-            conditional = self._conditionals.pop()
-            self._end_branch(conditional)
+            self._end_branch(conditional := self._conditionals.pop(), directive.index)
             (self._stack,) = conditional.behind_first or (conditional.before,)
+            return
+        else:
+            return
+        self._dead += dead
+        self._floor = self._stack if dead else self._conditionals[-1].floor
 
-    def _end_branch(self, conditional: _Conditional) -> None:
+    def _end_branch(self, conditional: _Conditional, end: int) -> None:
+        is_uneven = conditional.is_uneven or self._stack is not conditional.before
+        self.is_uneven = self.is_uneven or is_uneven
+        if conditional.dead and is_uneven:
+            self.holes.append((conditional.begin, end))
         if conditional.behind_first is None and not conditional.dead:
             conditional.behind_first = (self._stack,)
         self._dead -= conditional.dead
-        conditional.dead = False
+        conditional.dead = conditional.is_uneven = False
+        self._floor = conditional.floor
 
     def _match(self, tokens: Sequence[Token], index: int) -> None:
         text, opener = tokens[index].text, self._stack[0] if self._stack is not None else -1
         if text in OPENERS:
             self._stack = (index, self._stack)
-        elif self._stack is not None and tokens[opener].text == OPENER_OF[text]:
+        elif (
+            self._stack is not None
+            and tokens[opener].text == OPENER_OF[text]
+            and not (self._dead and self._stack is self._floor)
+        ):
             self.partner[opener], self.partner[index] = index, opener
             self._stack = self._stack[1]
-        elif not self._dead:
+        elif self._dead:
+            self._conditionals[-1].is_uneven = True
+        else:
+            self.is_uneven = bool(self._conditionals) or self.is_uneven
             self.unbalanced = tokens[opener if self._stack is not None else index]
+
+
+def matched(
+    tokens: Sequence[Token],
+    directives: list[Directive],
+    lines: Iterable[int],
+    compiled: Container[int] | None,
+) -> tuple[Brackets, list[Directive]]:
+    """The brackets of a text, and its directives as they are read for that.
+
+    Where branches open or close what they do not close or open themselves, those that are compiled
+    decide; where nobody knows, an `#if` without `#else` may leave its branch out.
+
+    Args:
+        tokens, directives: of the text.
+        lines: of each token.
+        compiled: the lines of which the compiler sees any text, where they are known.
+    """
+    brackets = Brackets.of(tokens, directives)
+    is_unknown = compiled is None and brackets.unbalanced is None
+    if not brackets.is_uneven or is_unknown:
+        return brackets, directives
+    is_seen = [compiled is not None and line in compiled for line in lines]
+    is_dead = [False] * len(directives)
+    for begin, end, has_else in _branches(directives):
+        seen = any(is_seen[directives[begin].index : directives[end].index])
+        is_dead[begin] = not (has_else if compiled is None else seen)
+    marked = [
+        replace(one, begins_dead=one.begins_dead or dead)
+        for one, dead in zip(directives, is_dead, strict=True)
+    ]
+    found = Brackets.of(tokens, marked)
+    return (found, marked) if found.unbalanced is None else (brackets, directives)
 
 
 def template_end(tokens: Sequence[Token], places: range, stops: Container[str]) -> int:

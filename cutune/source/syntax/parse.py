@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import attrgetter
 
@@ -28,7 +28,9 @@ from cutune.source.syntax.directives import (
     OpenBrackets,
     Pragma,
     macros,
+    matched,
     pragmas,
+    without_dead,
 )
 from cutune.source.syntax.tokens import TRIVIA, Token, lex, word_set
 
@@ -306,22 +308,11 @@ class Syntax:
 
     def innermost(self, index: int) -> int:
         """The innermost bracket that is open before a token, or -1."""
-        return self._open[index]
-
-    @cached_property
-    def _open(self) -> Sequence[int]:
-        partner, found = self.brackets.partner, [-1]
-        for index, token in enumerate(self.tokens):
-            if token.text in OPENERS:
-                found.append(index)
-            else:
-                is_closed = token.text in CLOSERS and partner[index] >= 0
-                found.append(found[partner[index] if is_closed else index])
-        return found
+        return self.brackets.open[index]
 
     def around(self, index: int) -> Iterator[int]:
         """The brackets that are open before a token, from the innermost outwards."""
-        while (index := self._open[index]) >= 0:
+        while (index := self.brackets.open[index]) >= 0:
             yield index
 
     def functions_around(self, index: int) -> list[SourceFunction]:
@@ -358,13 +349,17 @@ class Syntax:
 _index = attrgetter("index")
 
 
-def parse(source: Source) -> Syntax:
-    """Lex a source and recognise its islands. Never fails: errors are diagnostics."""
+def parse(source: Source, compiled: Container[int] | None = None) -> Syntax:
+    """Lex a source and recognise its islands. Never fails: errors are diagnostics.
+
+    `compiled`: the lines of which the compiler sees any text, where they are known.
+    """
     tokens, directives = _significant(source.text)
-    brackets = Brackets.of(tokens, directives)
+    lines = (source.location(token.start).line for token in tokens)
+    brackets, directives = matched(tokens, directives, lines, compiled)
     all_macros = macros(directives)
     qualifiers = {m.name for m in all_macros if KERNEL_QUALIFIER in m.body_text}
-    functions = _Scan(tokens, brackets, qualifiers | {KERNEL_QUALIFIER}).functions()
+    functions = _functions(tokens, brackets, qualifiers | {KERNEL_QUALIFIER})
     return Syntax(
         *(source, tokens, tuple(directives), brackets, all_macros, functions),
         tuple(_Launches(tokens, brackets, directives, functions).find()),
@@ -375,13 +370,36 @@ def parse(source: Source) -> Syntax:
 
 
 def _significant(text: str) -> tuple[list[Token], list[Directive]]:
-    every = list(lex(text, TRIVIA))
+    every, dead = without_dead(text, list(lex(text, TRIVIA)))
     places = [place for place, token in enumerate(every) if token[0] == "DIRECTIVE"]
     # Of n directives before a place in all tokens, n do not count.
-    directives = [Directive(place - n, every[place]) for n, place in enumerate(places)]
+    found = ((place - n, every[place]) for n, place in enumerate(places))
+    directives = [Directive(index, token, token.start in dead) for index, token in found]
     begins, ends = [0, *(place + 1 for place in places)], [*places, len(every)]
     pieces = (every[begin:end] for begin, end in zip(begins, ends, strict=True))
     return [token for piece in pieces for token in piece], directives
+
+
+def _functions(
+    tokens: Sequence[Token], brackets: Brackets, qualifiers: set[str]
+) -> tuple[SourceFunction, ...]:
+    """The functions of a text, which the holes in it do not spoil."""
+    if not brackets.holes:
+        return _Scan(tokens, brackets, qualifiers).functions()
+    out = {index for begin, end in brackets.holes for index in range(begin, end)}
+    kept = [index for index in range(len(tokens)) if index not in out]
+    places = {index: place for place, index in enumerate(kept)}
+    partner = [places.get(brackets.partner[index], -1) for index in kept]
+    found = _Scan([tokens[index] for index in kept], Brackets(partner), qualifiers).functions()
+    return tuple(
+        replace(
+            one,
+            first=kept[one.first],
+            parameters=(kept[one.parameters[0]], kept[one.parameters[1]]),
+            body=one.body and (kept[one.body[0]], kept[one.body[1]]),
+        )
+        for one in found
+    )
 
 
 def _diagnostics(

@@ -9,7 +9,7 @@ on. The text is read without types: what may be a pointer counts as one.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -369,6 +369,7 @@ class KernelTexts:
     parsed: dict[str, Syntax] = field(default_factory=dict)
     expanded: tuple[Syntax, ...] = ()
     unsteady: Unsteady | None = None
+    parse: Callable[[Source], Syntax] = parse
     _held: dict[re.Pattern[str], bool] = field(default_factory=dict)
 
     def hold(self, pattern: re.Pattern[str]) -> bool:
@@ -382,11 +383,13 @@ class KernelTexts:
             if "__global__" not in file.text or name not in file.text:
                 continue
             syntax = self._syntax(file)
+            if syntax.brackets.unbalanced is not None:
+                continue
             yield from ((syntax, one) for one in syntax.kernels if one.name == name)
 
     def _syntax(self, file: Source) -> Syntax:
         if file.path not in self.parsed:
-            self.parsed[file.path] = parse(file)
+            self.parsed[file.path] = self.parse(file)
         return self.parsed[file.path]
 
     @cached_property

@@ -1,9 +1,10 @@
 """The compiler's view of a source. Takes preprocessed text with line markers, gives its parts.
 
 Only the user's files remain: those that no marker calls a system header, and that lie neither
-beside `cuda_runtime.h` or `Python.h` nor in an installed package of Python, as torch's. The text of
-each file is laid out again so that its line numbers are those of the file; a token is then found in
-the user's text on the same line.
+beside `cuda_runtime.h` or `Python.h` nor in an installed package of Python, as torch's. A file that
+is found by several paths is one, called as it is first. The text of each file is laid out again so
+that its line numbers are those of the file; a token is then found in the user's text on the same
+line.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from functools import lru_cache, partial
 from itertools import zip_longest
 from typing import NamedTuple
 
+from cutune.core.reading import spelled_plainly
 from cutune.core.source import Source
+from cutune.source.syntax.directives import renumbers
 from cutune.source.syntax.parse import Syntax, parse
 from cutune.source.syntax.tokens import Token
 from cutune.source.unit.unit import UnitPart
@@ -82,11 +85,11 @@ def expanded_parts(
     expanded: str, syntax: Syntax, headers: Iterable[Source] = ()
 ) -> Iterator[UnitPart]:
     """The user's files as the compiler sees them, tied to the text that the user wrote if given."""
-    written = {header.path: header for header in headers}
-    written[_main_path(expanded, syntax.source.path)] = syntax.source
+    written = {_real(header.path): header for header in headers}
+    written[_real(_main_path(expanded, syntax.source.path))] = syntax.source
     for file in _user_files(expanded):
         source = Source(file.path, _plain("".join(file.pieces)))
-        if (text := written.get(file.path)) is not None:
+        if (text := written.get(_real(file.path))) is not None:
             yield UnitPart(parse(source), text, partial(_place, source, text))
         else:
             yield UnitPart(parse(source), source)
@@ -97,15 +100,37 @@ def user_headers(expanded: str, path: str) -> dict[str, bool]:
 
     Each with whether it is read before the first line of the source itself, by `-include`.
     """
-    main = _main_path(expanded, path)
-    found: dict[str, bool] = {}
+    main = _real(_main_path(expanded, path))
+    found, known = dict[str, bool](), {main}
     is_early = False
     for marker in _markers(expanded):
-        if marker.path in (main, _COMMAND_LINE):
+        real = _real(marker.path)
+        if real == main or marker.path == _COMMAND_LINE:
             is_early = marker.path == _COMMAND_LINE
-        if marker.enters and marker.is_users and marker.path != main:
-            found.setdefault(marker.path, is_early)
+        if marker.enters and marker.is_users and real not in known:
+            found[marker.path] = is_early
+            known.add(real)
     return found
+
+
+def other_paths(expanded: str, path: str) -> tuple[tuple[str, str], ...]:
+    """Further paths by which the compiler finds a header, each with that of its name."""
+    headers = {_real(header): header for header in user_headers(expanded, path)}
+    entered = dict.fromkeys(one.path for one in _markers(expanded) if one.enters and one.is_users)
+    known = ((other, headers.get(_real(other), other)) for other in entered)
+    return tuple((other, header) for other, header in known if other != header)
+
+
+def with_compiled_branches(syntax: Syntax, expanded: str | None) -> Syntax:
+    """The syntax with the brackets that the compiler sees, where branches of `#if` differ."""
+    if expanded is None or not syntax.brackets.is_uneven or renumbers(syntax.source.text):
+        return syntax
+    real, compiled = _real(syntax.source.path), set[int]()
+    for marker in _markers(expanded):
+        if _real(marker.path) == real:
+            lines = expanded[marker.begin : marker.end].split("\n")
+            compiled.update(n for n, line in enumerate(lines, marker.line) if line.strip())
+    return parse(syntax.source, compiled)
 
 
 def early_macros(text: str) -> dict[str, str]:
@@ -121,25 +146,28 @@ def early_macros(text: str) -> dict[str, str]:
 
 
 def _plain(text: str) -> str:
-    """Attributes in the spelling of CUDA's programmers."""
-    return _BOUNDS.sub(r"__\1__ ((", _ATTRIBUTE.sub(r"__\1__", text))
+    """Attributes in the spelling of CUDA's programmers, brackets in that of most."""
+    plain, _ = spelled_plainly(text)
+    return _BOUNDS.sub(r"__\1__ ((", _ATTRIBUTE.sub(r"__\1__", plain))
 
 
 def _user_files(expanded: str) -> Iterator[_File]:
     open_files: dict[str, _File] = {}
-    users: set[str] = set()
+    users, entered = set[str](), set[str]()
     for marker in _markers(expanded):
-        path, text = marker.path, expanded[marker.begin : marker.end]
-        users |= {path} if marker.is_users else set()
+        real, text = _real(marker.path), expanded[marker.begin : marker.end]
+        users |= {real} if marker.is_users else set()
+        entered |= {real} if marker.enters else set()
         # Perhaps an included file ends before it.
-        if path not in users or not (text.strip() or marker.returns):
+        if real not in users or not (text.strip() or marker.returns):
             continue
-        file = open_files.setdefault(path, _File(path))
-        is_again = marker.enters and bool(file.pieces)
+        file = open_files.setdefault(real, _File(marker.path))
+        is_again = real in entered and bool(file.pieces)
+        entered.discard(real)
         if is_again or marker.line < file.last:
             # Included once more, perhaps with other macros: a part of its own.
             yield file
-            file = open_files[path] = _File(path)
+            file = open_files[real] = _File(file.path)
         file.add(marker, text)
     yield from open_files.values()
 
@@ -199,9 +227,18 @@ def _toolkit_directories(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(os.path.realpath(match[1]) + os.sep for match in matches if match)
 
 
-@lru_cache(maxsize=4096)
+def _real(path: str) -> str:
+    """The file that a path leads to; seen from the folder where one is, if it is relative."""
+    return _real_from(os.getcwd(), path)
+
+
+@lru_cache(maxsize=8192)
+def _real_from(folder: str, path: str) -> str:
+    return path if path.startswith("<") else os.path.realpath(os.path.join(folder, path))
+
+
 def _is_below(path: str, directories: tuple[str, ...]) -> bool:
-    return os.path.realpath(path).startswith(directories)
+    return _real(path).startswith(directories)
 
 
 @lru_cache(maxsize=4096)
@@ -214,7 +251,7 @@ def _main_path(expanded: str, path: str) -> str:
     names = {unescaped(name): None for _, name, _ in _MARKER.findall(expanded)}
     if path in names:
         return path
-    same = (n for n in names if os.path.realpath(n) == os.path.realpath(path))
+    same = (n for n in names if _real(n) == _real(path))
     by_name = (n for n in names if os.path.basename(n) == os.path.basename(path))
     first = (n for n in names if not n.startswith("<"))
     return next(same, None) or next(by_name, None) or next(first, path)

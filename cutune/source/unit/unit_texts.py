@@ -17,7 +17,7 @@ from cutune.core.source import Source
 from cutune.source.syntax.parse import Syntax, parse
 from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.source.unit.macros import MacroTable, Seen, Unsteady
-from cutune.source.unit.preprocess import expanded_parts
+from cutune.source.unit.preprocess import expanded_parts, with_compiled_branches
 from cutune.source.unit.unit import Unit, UnitPart
 
 _PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(?:cutune|kernel_info_)", re.MULTILINE)
@@ -51,7 +51,7 @@ class UnitTexts:
         marked: Callable[[], Seen | None] = lambda: None,
     ) -> UnitTexts:
         headers = tuple(headers)
-        written = (syntax, *_speaking(headers, everything=expanded is None))
+        written = (syntax, *_speaking(headers, expanded))
         return UnitTexts(written, headers, early, expanded, marked)
 
     @property
@@ -90,7 +90,11 @@ class UnitTexts:
     def kernel_texts(self) -> KernelTexts:
         known = {one.source.path: one for one in self.written}
         seen = tuple(part.syntax for part in self._parts)
-        return KernelTexts(self.files, known, seen, self.unsteady)
+
+        def parsed(file: Source) -> Syntax:
+            return with_compiled_branches(parse(file), self.expanded)
+
+        return KernelTexts(self.files, known, seen, self.unsteady, parsed)
 
     @cached_property
     def _parts(self) -> tuple[UnitPart, ...]:
@@ -105,10 +109,10 @@ def seen_files(parts: Iterable[UnitPart]) -> Seen:
     return tuple((part.source, part.syntax) for part in parts)
 
 
-def _speaking(headers: Iterable[Source], everything: bool) -> Iterator[Syntax]:
+def _speaking(headers: Iterable[Source], expanded: str | None) -> Iterator[Syntax]:
     """Headers that matter, by path, so that sites have the same ids whoever lists the headers."""
     for header in sorted(headers, key=lambda header: os.path.abspath(header.path)):
-        if everything or "<<<" in header.text or _PRAGMA.search(header.text):
-            syntax = parse(header)
+        if expanded is None or "<<<" in header.text or _PRAGMA.search(header.text):
+            syntax = with_compiled_branches(parse(header), expanded)
             if syntax.brackets.unbalanced is None:
                 yield syntax

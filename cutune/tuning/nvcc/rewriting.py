@@ -578,7 +578,8 @@ def _restore(command: Command, shadows: Iterable[ShadowSource], elsewhere: str) 
         if path not in originals and os.path.dirname(path) == str(INCLUDE_DIRECTORY):
             return None
         # The folder of a source that was named without one is given to the compiler as `.`.
-        return originals.get(path, path.removeprefix("./"))
+        copy = path if path in originals else os.path.normpath(path)
+        return originals.get(copy, path.removeprefix("./"))
 
     sources = [item.value for item in command.sources]
     for path in command.dependency_files():

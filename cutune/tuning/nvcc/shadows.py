@@ -90,8 +90,9 @@ def _write_tree(unit: TranslationUnit, source: Source, folder: Path) -> ShadowSo
     program = unit.program
     tree = ShadowTree.of(program, folder)
     headers = [_renamed(header) for header in unit.rewritten_headers()]
-    path = tree.write(source, headers)
+    path = tree.write(source, headers, program.other_paths)
     files = [file.path for file in (source, *headers)]
+    files += [other for other, own in program.other_paths if own in files]
     folders = list(dict.fromkeys(os.path.dirname(file) or os.curdir for file in files))
     root = str(tree.root) if os.path.isabs(source.path) else os.path.relpath(tree.root)
     spelled = "" if root == os.curdir else root

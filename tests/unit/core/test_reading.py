@@ -6,7 +6,10 @@ import re
 import subprocess
 from pathlib import Path
 
-from cutune.core.reading import read_source
+import pytest
+
+from cutune.core.reading import read_source, spelled_plainly
+from cutune.core.source import Edit, apply_edits
 from cutune.source.syntax.parse import parse
 from cutune.toolchain.nvcc import host_compiler
 
@@ -63,3 +66,40 @@ def test_blanks_behind_a_backslash_continue_a_line_as_for_the_preprocessor(tmp_p
     assert source.text.count("\n") == LOOSE.count(b"\n")
     # Within the raw string alone the blank is left.
     assert re.findall(r"\\[ \t]+\r?\n", source.text) == ["\\ \n"]
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("a<%b%>", "a{ b} "),
+        ('"<%" <%', '"<%" { '),
+        ("v<::a::b>(1)", "v<::a::b>(1)"),
+        ("v<:::a:>", "v[ ::a] "),
+        ("k<<<::f(), 1>>>", "k<<<::f(), 1>>>"),
+        ("//  <%\n<%", "//  <%\n{ "),
+        ("/* <: */1'000<:0:>", "/* <: */1'000[ 0] "),
+        ('R"(<%)"<%', 'R"(<%)"{ '),
+        ("isn't <%\n <%", "isn't <%\n { "),
+        ("%:define A(x) %:x %:%: y", "# define A(x) # x ##   y"),
+        ("ad\\\nd(x)", "add\\\n(x)"),
+        ("a\\\r\nb 25\\\n6", "ab\\\r\n 256\\\n"),
+        ("a\\\n<%", "a\\\n{ "),
+        ('u8\\\n"a"', 'u8\\\n"a"'),
+        ("\\u00e4 '\\u00e4'", "\xc3\xa4     '\\u00e4'"),
+        ("\xc3\xa4\\U000000e4 <:", "\xc3\xa4\xc3\xa4         [ "),
+    ],
+)
+def test_other_spellings(text: str, plain: str) -> None:
+    found, places = spelled_plainly(text)
+    assert found == plain and len(text) == len(plain)
+    assert bool(places) == (text != plain)
+
+
+def test_edits_keep_the_spelling_of_the_user(tmp_path: Path) -> None:
+    path = tmp_path / "a.cu"
+    path.write_text("void f() <% ad\\\nd(); %>")
+    source = read_source(path)
+    assert source.text == "void f() {  add\\\n(); } "
+    opener, name, closer = (source.text.index(one) for one in ("{", "add", "}"))
+    ends = (Edit.insert(at, "@") for at in (opener + 1, name, name + 3, closer, closer + 1))
+    assert apply_edits(source, ends).text == "void f() <%@ @ad\\\nd@(); @%>@"

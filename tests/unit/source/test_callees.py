@@ -246,6 +246,61 @@ def doubt(argument: str) -> str | None:
 
 
 @pytest.mark.parametrize(
+    ("declared", "is_known"),
+    [
+        ("auto [a, b] = Size{n > 3 ? n : 1, 2};", True),
+        ("const auto &[b, a] = size;", True),
+        ("auto [a, b] = sized(n);", True),
+        ("auto [b, a](std::pair<Owner, unsigned>{{}, 3});", True),
+        ("auto [p, a, b] = std::tuple<float *, int, Owner>(x, 1, {});", True),
+        ("auto [a, b] = std::array<int, 2>{1, 2};", True),
+        ("auto [a, b] = std::pair<Owner, int>{{}, 3};", False),
+        ("auto [a, b] = std::array<Owner, 2>{};", False),
+        ("auto [a, b] = Pair<int, int>{1, 2};", False),
+        ("auto [a, b] = unknown(n);", False),
+        ("auto all = [=](int a) { BODY };", True),
+        ("auto all = [=](float *x, unsigned a = 3) mutable { BODY };", True),
+        ("auto all = [=](auto a) { BODY };", False),
+    ],
+)
+def test_types_that_are_not_written_at_the_name(declared: str, is_known: bool) -> None:
+    launch = "k<<<(a + 31) / 32, 32>>>(n, x);"
+    text = declared.replace("BODY", launch) if "BODY" in declared else f"{declared} {launch}"
+    _, site = last_launch(
+        "#include <array>\n#include <tuple>\n"
+        "struct Size { int w, h; }; struct Owner { operator int() const; };"
+        "template <class A, class B> struct Pair { B b; A a; };"
+        "Size sized(int n) { return {n, n}; } auto unknown(int n) { return Size{n, n}; }"
+        "__global__ void k(int n, float *x) K; __global__ void k(int n, int *x) K;"
+        f"void f(int n, Size size, float *x) {{ {text} }}"
+    )
+    assert site.code is (None if is_known else Code.SIDE_EFFECT), site.reason
+    if not is_known:
+        assert site.reason.startswith("the variable 'a' in the launch may have a side effect;")
+
+
+@pytest.mark.parametrize(
+    ("before", "code"),
+    [
+        ("g((const void *)&k);", None),
+        ("g(&k, 1); auto p = &k; return g(0, &k);", None),
+        ("void (*k)(int, float *) = other;", Code.INDIRECT_LAUNCH),
+        ("void (&k)(int, float *) = other;", Code.INDIRECT_LAUNCH),
+        ("auto &k = other;", Code.INDIRECT_LAUNCH),
+        ("auto k = other;", Code.INDIRECT_LAUNCH),
+        ("decltype(other) &k = other;", Code.INDIRECT_LAUNCH),
+    ],
+)
+def test_the_address_of_a_kernel_is_no_variable(before: str, code: Code | None) -> None:
+    """It is what `cudaLaunchKernel` gets."""
+    _, site = last_launch(
+        f"{PLAIN} void other(int, float *); template <class... T> int g(T...);"
+        f"int f(int n, float *x) {{ {before} k<<<1, 2>>>(n, x); }}"
+    )
+    assert site.code is code, site.reason
+
+
+@pytest.mark.parametrize(
     ("argument", "deduced", "expected"),
     [
         ("r", "cutune_by_value", "float *"),

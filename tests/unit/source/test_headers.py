@@ -23,7 +23,7 @@ from cutune.source.syntax.headers import (
     redirected,
 )
 from cutune.source.syntax.parse import parse
-from cutune.source.unit.preprocess import user_headers
+from cutune.source.unit.preprocess import expanded_parts, other_paths, user_headers
 from cutune.source.unit.unit_texts import UnitTexts
 from tests.support.analyzed import analyzed
 
@@ -63,6 +63,44 @@ def test_paths_of_line_markers_in_any_script() -> None:
     text = '# 1 "ä/文.cu"\n# 1 "ä/é b.h" 1\nint a;\n# 2 "ä/文.cu" 2\n'
     expanded = text.encode().decode("latin-1")
     assert user_headers(expanded, "ä/文.cu") == {"ä/é b.h": False}
+
+
+def test_a_header_that_several_paths_lead_to_is_one(tmp_path: Path) -> None:
+    for name in ("a.cuh", "other/x"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(LAUNCH)
+    (tmp_path / "link.cuh").symlink_to("a.cuh")
+    (tmp_path / "main.cu").write_text(MAIN)
+    main, *paths = (f"{tmp_path}/{n}" for n in ("main.cu", "other/../a.cuh", "link.cuh", "a.cuh"))
+    parts = "".join(f'# 1 "{path}" 1\nint f();\n# 2 "{main}" 2\n' for path in paths)
+    expanded = f'# 1 "{main}"\nint a;\n{parts}'
+    assert user_headers(expanded, main) == {paths[0]: False}
+    others = other_paths(expanded, main)
+    assert others == ((paths[1], paths[0]), (paths[2], paths[0]))
+    header, source = read_source(paths[0]), read_source(main)
+    found = [part.source.path for part in expanded_parts(expanded, parse(source), [header])]
+    assert sorted(found) == [main, *[paths[0]] * 3]
+    program = Program(source, (), (), headers=(header,), other_paths=others)
+    tree = ShadowTree.of(program, tmp_path / "tree")
+    tree.write(source, [header], others)
+    copies = [Path(str(path).replace(str(tmp_path), str(tree.folder))) for path in paths]
+    assert {copy.read_text() for copy in copies} == {LAUNCH}
+    assert len({copy.stat().st_mtime_ns for copy in copies}) == 1
+
+
+def test_a_header_that_begins_without_text_is_read_as_often_as_it_is_included() -> None:
+    again = '# 1 "a.h" 1\n\n# 9 "a.h"\nint a;\n# 2 "m.cu" 2\n'
+    found = expanded_parts(f'# 1 "m.cu"\nint a;\n{again * 3}', parse(Source("m.cu", "int a;")))
+    paths = [part.source.path for part in found]
+    assert sorted(paths) == [*["a.h"] * 3, "m.cu"]
+
+
+def test_an_include_that_goes_through_another_folder_finds_its_copy(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    main, header = (Source(f"{tmp_path}/src/{n}", "int a;") for n in ("m.cu", "../src/a.h"))
+    program = Program(main, (), (), headers=(header,))
+    tree = ShadowTree.of(program, tmp_path / "tree")
+    assert tree.root == tmp_path and (tree.write(main, [header]).parent / "../src/a.h").exists()
 
 
 @pytest.mark.parametrize(

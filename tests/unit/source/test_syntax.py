@@ -229,15 +229,58 @@ def test_launches_behind_attributes(before: str, is_statement: bool) -> None:
         "#if 0\n(((\n#endif\nvoid f() {}",
         "#if 0\n]]\n#else\nvoid f() {\n#endif\n}",
         "void f() {\n#ifdef A\n if (x) {\n#endif\n a();\n#ifdef A\n }\n#endif\n}",
+        "#if A\n{\n#endif\n",
     ],
 )
 def test_brackets_over_conditions(text: str) -> None:
     assert syntax_of(text).brackets.unbalanced is None
 
 
+_CODE = "__global__ void k() {}\nvoid f() { k<<<1, 2>>>(); }\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#if 0\nint b(\n struct { [\n#endif\n",
+        "#if (0) // no\nisn't ) ] }\n#elif !1\n ) (\n#elif 1\n#elif A\n (\n#else\n )\n#endif\n",
+        "#if 0\n#if A\n(\n#else\n)\n#endif\n[\n#pragma cutune ignore\n#endif\n",
+        "#if 1'0u\n#else\n( }\n#endif\n%:if 0\n(\n%:endif\n",
+        "#ifdef A\nint b(\n struct { [\n#endif\n",
+        "#ifdef A\n}} ((\n#endif\n",
+    ],
+)
+def test_what_is_left_out_is_no_text(text: str) -> None:
+    syntax = syntax_of(text + _CODE)
+    assert [one.name for one in syntax.functions] == ["k", "f"]
+    (launch,) = syntax.launches
+    assert launch.is_statement and launch.function is syntax.functions[1]
+    assert [*syntax.around(syntax.functions[0].first)] == [] and not syntax.pragmas
+
+
+@pytest.mark.parametrize(
+    ("text", "compiled", "functions"),
+    [
+        ("#if A\nint b(\n#else\nint c;\n#endif\n" + _CODE, {4, 6, 7}, ["k", "f"]),
+        ("#if A\nvoid f(int a) {\n#else\nvoid g(float a) {\n#endif\n }\n", {2, 6}, ["f"]),
+        ("#if A\nvoid f(int a) {\n#else\nvoid g(float a) {\n#endif\n }\n", {4, 6}, ["g"]),
+        ("#if A\nnamespace n {\n#endif\n" + _CODE + "#if A\n}\n#endif\n", {4, 5}, ["k", "f"]),
+        ("void f() {\n#if A\n if (x) {\n#endif\n#if A\n } else {}\n#endif\n }", {1, 8}, ["f"]),
+        ("#if A\n(\n#if B\n)\n#endif\n#endif\n" + _CODE, {7, 8}, ["k", "f"]),
+    ],
+)
+def test_branches_that_are_compiled_decide(
+    text: str, compiled: set[int], functions: list[str]
+) -> None:
+    syntax = parse(Source("test.cu", text), compiled)
+    assert syntax.brackets.unbalanced is None and syntax.brackets.holes
+    assert [one.name for one in syntax.functions] == functions
+    assert all(launch.is_statement and launch.function for launch in syntax.launches)
+
+
 @pytest.mark.parametrize(
     ("text", "offset"),
-    [("f(a", 1), ("a)", 1), ("{ ( }", 2), ("#if A\n{\n#endif\n", 6), ("[(])", 1)],
+    [("f(a", 1), ("a)", 1), ("{ ( }", 2), ("a\n#if A\n{\n#endif\n)", 8), ("[(])", 1)],
 )
 def test_unbalanced_brackets(text: str, offset: int) -> None:
     (diagnostic,) = syntax_of(text).diagnostics
