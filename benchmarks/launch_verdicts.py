@@ -181,7 +181,8 @@ def document_of(
     folder: Path, unit: Unit, limit_s: float, more: Sequence[str], asked: Sequence[str] = ()
 ) -> tuple[dict[str, Any] | None, list[str]]:
     """The document, or None; and the lines of standard error that say what went wrong."""
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    paths = (str(REPOSITORY), os.environ.get("PYTHONPATH", ""))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     seconds = limit_s * len(unit.files)
     # Ends nvcc and what it calls, too.
     words = [*command_line(unit, more), *asked]

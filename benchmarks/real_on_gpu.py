@@ -42,7 +42,7 @@ from benchmarks.real_programs import (
 )
 
 HERE = Path(__file__).parent
-DEVICE, MAKE_SM_90 = "h100", MAKE.replace("sm_80", "sm_90")
+DEVICE, MAKE_SM_90 = "h200", MAKE.replace("sm_80", "sm_90")
 SECONDS = 400.0
 CARRIED = ("__init__.py", "time_real.py", "made_up_inputs.py", "kernel_times.cpp")
 #: Files of a program that it may read while it runs.
