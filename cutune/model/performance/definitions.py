@@ -23,6 +23,7 @@ from cutune.model.fit.fitted_model import REPEATED, FeatureColumn, FittedModel, 
 from cutune.model.performance.constants import FILL_OFFSET, FILL_SLOPE, LAST_BLOCK
 from cutune.model.rational.functions import RationalFunction
 from cutune.model.rational.program import (
+    CANDIDATE,
     Cell,
     Constant,
     Definition,
