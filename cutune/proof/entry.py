@@ -105,7 +105,7 @@ def _judged(module: Module, name: str, assembly: Container[int]) -> EntryProof:
         structures=frozenset(i for i, p in enumerate(function.parameters) if p.type == "b8"),
         uses=pointer_uses(function, variables, assembly),
         is_straight=is_straight(function, assembly),
-        narrowest=min(global_widths(function), default=0),
+        narrowest=min(global_widths(function, "ld", "st"), default=0),
         pressure=register_pressure(function),
         max_threads=_most_threads(function),
         narrow_blocks=narrows_blocks(function),

@@ -240,10 +240,10 @@ def bytes_of(instruction: Instruction) -> int:
     return TYPE_BYTES.get(instruction.modifiers[-1], 0) * (widths[0] if widths else 1)
 
 
-def global_widths(function: Function) -> list[int]:
-    """The bytes of each load and store of a function that may access global memory."""
+def global_widths(function: Function, *opcodes: str) -> list[int]:
+    """The bytes of each load or store of a function (`ld`, `st`) that may access global memory."""
     return [
         bytes_of(one)
         for one in function.instructions
-        if one.opcode in ("ld", "st") and not {"param", "local", "shared"} & {*spaces(one)}
+        if one.opcode in opcodes and not {"param", "local", "shared"} & {*spaces(one)}
     ]

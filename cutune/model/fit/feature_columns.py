@@ -87,7 +87,7 @@ class Scale:
 
         Of overlapping loads only the worst counts. Loads of one group of a basic block overlap. The
         basic blocks of a loop overlap too, because its branches become predicates. Outside of loops
-        other warps hide all loads but one.
+        each group waits for itself.
         """
         warps = warps_of(self.measured.block)
         worst: dict[int, dict[tuple[int, int], float]] = {}
@@ -101,9 +101,10 @@ class Scale:
                 share *= self._executions[index]
                 loop = self._kernel.code_blocks[memory.block].loop
                 steps = worst.setdefault(loop, {})
-                step = (memory.block, memory.phase) if loop >= 0 else (0, 0)
+                step = (memory.block, memory.phase)
                 steps[step] = max(steps.get(step, 0.0), share)
-        return sum(map(_of_worst_block, worst.values()))
+        outside = sum(worst.pop(-1, {}).values())
+        return outside + sum(map(_of_worst_block, worst.values()))
 
     def atomic_bytes(self, sites: Sequence[int]) -> float:
         """Bytes that atomic operations change, per thread and trip (of all blocks: grid kept)."""

@@ -326,8 +326,8 @@ def define_busy(features: Features, rows: Expression | None, cycles: Expression)
     """Defines `busy_us`, of the SM with the most work. `cycles`: what a warp costs its SM."""
     lines = features.lines
     one_wave = less_equal(Reference("blocks"), Reference("wave"))
-    warps = define_warps_on_sm(features, one_wave)
-    rounds = maximum(1, warps * Lookup("share", Reference(CANDIDATE)))
+    warps, held = define_warps_on_sm(features, one_wave)
+    rounds = maximum(1, held * Lookup("share", Reference(CANDIDATE)))
     latency = _latency(features, rows, one_wave)
     waiting = _waiting(features, latency, cycles, rounds)
     throughput = lines.define("throughput_cycles", cycles * warps)

@@ -38,7 +38,7 @@ from cutune.source.unit.kernel_texts import KernelTexts
 from cutune.toolchain.kernel_names import base_name
 
 _OTHER_CODE = "is compiled to other code than without its bounds"
-_NOT_JOINED = "is compiled to accesses no wider than those of the kernel"
+_NOT_JOINED = "joins none of its accesses, or less than half of what it stores"
 _ROUNDS = "may round other products than the kernel before they are added"
 
 Copy = tuple[Kernel, KernelVariant]
@@ -139,7 +139,7 @@ class MovedIds(Moved):
     def difference(
         self, module: Module, base: str, entry: str, variant: KernelVariant
     ) -> str | None:
-        joins = vectors.joins_accesses(module, base, entry)
+        joins = vectors.joins_accesses(module, base, entry, variant.coarsen[0])
         return super().difference(module, base, entry, variant) if joins else _NOT_JOINED
 
     def other_read(self, module: Module, entry: str, _: Kernel) -> str | None:

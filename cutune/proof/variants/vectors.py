@@ -178,10 +178,17 @@ def _other_use(instructions: Sequence[Instruction]) -> str | None:
     return "makes its id in several ways" if several else None
 
 
-def joins_accesses(module: Module, base: str, entry: str) -> bool:
-    """Does an entry access more bytes at once than its kernel?"""
-    of_base, widest = (max(global_widths(module.functions[f]), default=0) for f in (base, entry))
-    return widest > of_base
+def joins_accesses(module: Module, base: str, entry: str, ids: int) -> bool:
+    """Does an entry of several ids access more bytes at once than its kernel?
+
+    Of what it stores half at least: where stores stay apart, as those of colours in pixels do, each
+    of them writes parts of several sectors.
+    """
+    own, copy = module.functions[base], module.functions[entry]
+    of_own, of_copy = global_widths(own, "st"), global_widths(copy, "st")
+    stored = sum(width for width in of_copy if width not in of_own)
+    widest = (max(global_widths(one, "ld", "st"), default=0) for one in (copy, own))
+    return next(widest) > next(widest) and 2 * stored >= ids * sum(of_own)
 
 
 @dataclass(frozen=True)

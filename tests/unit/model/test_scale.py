@@ -86,8 +86,10 @@ def test_branches_of_a_loop_are_predicates_but_loops_follow_each_other() -> None
     assert steps_that_miss(loads, [4, 8], (0, 1)) == pytest.approx(0.75)
 
 
-def test_outside_of_loops_one_step_counts() -> None:
-    assert steps_that_miss([load(0, 0, 1), load(1, 0, 2)], [4, 8], (-1,)) == pytest.approx(0.5)
+def test_outside_of_loops_each_step_waits_for_its_own_misses() -> None:
+    assert steps_that_miss([load(0, 0, 1), load(1, 0, 2)], [4, 8], (-1,)) == pytest.approx(0.75)
+    branches = [load(0, 0, 1), load(1, 1, 1)]
+    assert steps_that_miss(branches, [4, 8], (-1, -1)) == pytest.approx(0.75)
 
 
 def test_warps_whose_work_depends_on_data_wait_for_their_own_misses() -> None:
