@@ -23,11 +23,9 @@ from cutune.proof.entry_proof import EntryProof
 from cutune.proof.source_lines import Locate, located
 from cutune.ptx.parse import parse
 from cutune.ptx.taint import data_oblivious
-from cutune.ptx.types import PtxError
+from cutune.ptx.types import Instruction, PtxError
 from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import KernelCopy, Program
-from cutune.ptx.types import Instruction, PtxError
-from cutune.source.program import Program
 from cutune.source.rewrite.output import write_unit
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.built_code import BuiltCode, ptx_without_lines, without_asserted_lines

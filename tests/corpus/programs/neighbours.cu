@@ -58,6 +58,12 @@ __global__ void swap_planes(byte *image, int plane) {
 
 __global__ void one_of_planes(const float *in, float *out, int n, int plane, unsigned which) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = in[which * plane + i] + out[i];
+}
+
+// The compiler joins what is loaded from `in` alone: what is stored stays apart.
+__global__ void in_a_plane(const float *in, float *out, int n, int plane, unsigned which) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) out[which * plane + i] = in[i] + out[which * plane + i];
 }
 
@@ -144,6 +150,8 @@ int main(int argc, char **argv) {
     swap_planes<<<blocks, 96>>>(a + off, n);
     show(a, m);
     one_of_planes<<<blocks, 96>>>(x, y + off, n, n + 24, 1);
+    show(y, m);
+    in_a_plane<<<blocks, 96>>>(x, y + off, n, n + 24, 1);
     show(y, m);
     begun<<<grid, block>>>(x, y, n / 2, height, begin);
     show(y, m);
