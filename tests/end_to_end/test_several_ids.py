@@ -39,7 +39,7 @@ def _names(axes: str) -> set[str]:
 
 def test_only_kernels_whose_place_comes_from_their_index_have_them(program: Program) -> None:
     found = {k.name: {one.name for one in k.variants} for k in program.kernels}
-    assert found.pop("crowded") == {*_names("x"), *BOUNDED, "restrict_vec2"}
+    assert found.pop("crowded") == {*_names("x"), *BOUNDED}
     assert found == {
         "early": _names("x"),
         "interior": _names("y"),

@@ -23,7 +23,6 @@ from cutune.model.fit.fitted_model import REPEATED, FeatureColumn, FittedModel, 
 from cutune.model.performance.constants import FILL_OFFSET, FILL_SLOPE, LAST_BLOCK
 from cutune.model.rational.functions import RationalFunction
 from cutune.model.rational.program import (
-    CANDIDATE,
     Cell,
     Constant,
     Definition,
@@ -114,11 +113,11 @@ MEANINGS = {
     # ---- the SM and the GPU
     "blocks": "blocks that have work",
     "active_warps": "warps that have work",
-    "filled": "share of a block's warps that have work where the launch is smaller than the block",
     "sms": "SMs that have a block",
     "blocks_per_sm": "blocks per SM",
-    "launched_warps": "warps that are launched",
+    "launched": "warps that are launched",
     "working_warps": "of them, those that have work",
+    "held": "warps that an SM works off, idle ones as well",
     "warps_on_sm": "warps that an SM works off, idle ones for less",
     "turnover_loss": "loss where a block ends and the next one begins",
     "turnover_factor": "factor on waiting, with the blocks that an SM holds",
@@ -332,11 +331,6 @@ class Features:
         return self.model.looped and self.has_barriers
 
     @property
-    def fills_blocks(self) -> bool:
-        """May the launch be smaller than a block in a dimension, for which it has no other?"""
-        return not self.model.one_dimensional and not self.keeps_grid
-
-    @property
     def works_beside_chains(self) -> bool:
         """Does the work of a block go on while each of its warps is at its chain?
 
@@ -365,8 +359,6 @@ def describe_candidates(features: Features) -> None:
         footprints = [warp_footprint(block)[axis] for block in model.blocks]
         lines.properties[f"block_{name}"] = tuple(threads)
         lines.properties[f"footprint_{name}"] = tuple(footprints)
-        pairs = zip(footprints, threads, strict=True)
-        lines.tables[f"across_{name}"] = in_single_precision([one / most for one, most in pairs])
         if model.kernel.grid_kept[axis]:
             pairs = zip(threads, footprints, strict=True)
             lines.properties[f"footprints_{name}"] = tuple(-(-most // one) for most, one in pairs)
@@ -380,11 +372,8 @@ def describe_candidates(features: Features) -> None:
 
 
 def define_grid(features: Features) -> None:
-    """Defines `blocks` and `active_warps`, products over the dimensions of the launch.
-
-    In several dimensions `filled`, too: a block that is larger than the launch has idle warps.
-    """
-    blocks, warps, filled = expression(1), expression(1), expression(1)
+    """Defines `blocks` and `active_warps`, products over the dimensions of the launch."""
+    blocks, warps = expression(1), expression(1)
     kernel = features.model.kernel
     for axis, name in enumerate("xyz"):
         extent = Reference(f"extent_{name}")
@@ -394,38 +383,33 @@ def define_grid(features: Features) -> None:
             blocks = blocks * extent
             warps = warps * (extent * Reference(f"footprints_{name}"))
         elif varies or any(threads[axis] != 1 for _, threads in kernel.recorded):
-            across = ceiling(extent / Reference(f"footprint_{name}"))
             blocks = blocks * ceiling(extent / Reference(f"block_{name}"))
-            warps = warps * across
-            filled = filled * minimum(1, across * Lookup(f"across_{name}", Reference(CANDIDATE)))
+            warps = warps * ceiling(extent / Reference(f"footprint_{name}"))
     if features.model.one_dimensional and not features.keeps_grid:
         working = Reference("working")
         blocks = minimum(blocks, ceiling(working / Reference("threads")))
         warps = maximum(1, working / WARP)
     features.lines.define("blocks", blocks)
     features.lines.define("active_warps", warps)
-    if features.fills_blocks:
-        features.lines.define("filled", filled)
 
 
 def define_warps_on_sm(features: Features, one_wave: Expression) -> tuple[Expression, Expression]:
     """Defines `warps_on_sm`: warps with work on the SM that has most of them; and gives held ones.
 
     In one dimension all warps work but those behind the end. In several, idle warps count less, by
-    share / (offset + slope * share) that works. Held are places for warps of blocks: those that are
-    idle in every block count as well. `one_wave`: do all blocks run at once?
+    share / (offset + slope * share) that works. Held are places of warps: where most warps are idle
+    these keep theirs as long as their block works. `one_wave`: do all blocks run at once?
     """
     lines, warps = features.lines, Reference("warps")
     share = lines.define("blocks_per_sm", Reference("blocks") / features.device.sm_count)
-    blocks = choice(one_wave, ceiling(share), share + LAST_BLOCK)
+    held = choice(one_wave, ceiling(share), share + LAST_BLOCK) * warps
     if features.model.one_dimensional:
-        on_sm = maximum(1, minimum(blocks * warps, Reference("active_warps")))
-    else:
-        launched = lines.define("launched_warps", Reference("blocks") * warps)
-        working = lines.define("working_warps", minimum(Reference("active_warps"), launched))
-        weighed = FILL_OFFSET * launched + FILL_SLOPE * working
-        on_sm = blocks * warps * working / weighed
-    on_sm = lines.define("warps_on_sm", on_sm)
-    if not features.fills_blocks:
+        held = maximum(1, minimum(held, Reference("active_warps")))
+        on_sm = lines.define("warps_on_sm", held)
         return on_sm, on_sm
-    return on_sm, minimum(blocks * warps, on_sm / Reference("filled"))
+    held = lines.define("held", held)
+    launched = lines.define("launched", Reference("blocks") * warps)
+    working = lines.define("working_warps", minimum(Reference("active_warps"), launched))
+    weighed = FILL_OFFSET * launched + FILL_SLOPE * working
+    on_sm = lines.define("warps_on_sm", held * working / weighed)
+    return on_sm, maximum(on_sm, FILL_OFFSET * held)

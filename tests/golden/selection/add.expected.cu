@@ -173,11 +173,13 @@ static inline void cutune_model_add(
         // cycles of its SM per warp: memory and issue side by side
         const cutune_lanes cycles_per_warp_ = cutune_norm_3(cutune_norm_3(load_cycles_, store_cycles_) * rows_factor_, cutune_all(warp_issue_cycles_));
         const cutune_lanes blocks_per_sm_ = blocks_ / 132.;  // blocks per SM
-        const cutune_lanes launched_warps_ = blocks_ * warps_;  // warps that are launched
+        // warps that an SM works off, idle ones as well
+        const cutune_lanes held_ = cutune_choice(cutune_less_equal(blocks_, wave_), cutune_ceiling(blocks_per_sm_), blocks_per_sm_ + .5) * warps_;
+        const cutune_lanes launched_ = blocks_ * warps_;  // warps that are launched
         // of them, those that have work
-        const cutune_lanes working_warps_ = cutune_min(active_warps_, launched_warps_);
+        const cutune_lanes working_warps_ = cutune_min(active_warps_, launched_);
         // warps that an SM works off, idle ones for less
-        const cutune_lanes warps_on_sm_ = cutune_choice(cutune_less_equal(blocks_, wave_), cutune_ceiling(blocks_per_sm_), blocks_per_sm_ + .5) * warps_ * working_warps_ / (.73 * launched_warps_ + .27 * working_warps_);
+        const cutune_lanes warps_on_sm_ = held_ * working_warps_ / (.73 * launched_ + .27 * working_warps_);
         // cycles of a warp alone, with its misses
         const cutune_lanes latency_cycles_ = latency_fixed_ + (steps_latency_ + miss_latency_ * rows_factor_ * cutune_min(cutune_all(steps_), trips_0_ * still_missing_));
         // factor on waiting, with the blocks that an SM holds
@@ -185,7 +187,7 @@ static inline void cutune_model_add(
         // cycles of an SM that is never idle
         const cutune_lanes throughput_cycles_ = cycles_per_warp_ * warps_on_sm_;
         // cycles of an SM that waits for its warps
-        const cutune_lanes waiting_cycles_ = (latency_cycles_ + cycles_per_warp_) * cutune_max(cutune_all(1.), warps_on_sm_ * cutune_load(tables_.share_[0] + c_)) * turnover_factor_;
+        const cutune_lanes waiting_cycles_ = (latency_cycles_ + cycles_per_warp_) * cutune_max(cutune_all(1.), cutune_max(warps_on_sm_, .73 * held_) * cutune_load(tables_.share_[0] + c_)) * turnover_factor_;
         cutune_store(each_[6] + c_, throughput_cycles_);
         cutune_store(each_[7] + c_, waiting_cycles_);
     }
