@@ -48,7 +48,8 @@ from cutune.proof.variants.registry import checked_names
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.nvcc import find_nvcc
 from cutune.toolchain.toolchain import Toolchain
-from tests.support.swept_programs import JUDGES, ROOT, SAMPLES, set_name
+from tests.support.module_paths import module_paths
+from tests.support.swept_programs import JUDGES, SAMPLES, set_name
 
 STATE, COUNT = 20261124, 60
 LARGE, SMALL = 2048, 256
@@ -212,8 +213,7 @@ def run(output: Path, subjects: Sequence[Subject], on: str, jobs: int) -> None:
         source = Path(__file__).with_name("copied_bytes.cpp")
         words = ["g++", "-O2", "-shared", "-fPIC", *includes, str(source), "-o", str(library)]
         subprocess.run([*words, "-ldl"], check=True)
-        paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-        found = {"COPIED_LIBRARY": str(library), "PYTHONPATH": os.pathsep.join(paths)}
+        found = {"COPIED_LIBRARY": str(library), "PYTHONPATH": module_paths()}
         environment = {**os.environ, **found}
 
         writing = threading.Lock()

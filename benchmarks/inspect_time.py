@@ -17,7 +17,8 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.launch_verdicts import REPOSITORY, Unit, command_line
+from benchmarks.launch_verdicts import Unit, command_line
+from tests.support.module_paths import ROOT, module_paths
 
 ROUNDS = 3
 Times = Mapping[str, Mapping[str, float]]
@@ -26,7 +27,7 @@ Times = Mapping[str, Mapping[str, float]]
 def main(arguments: Sequence[str] = ()) -> int:
     """Print a line per sample and the sums; with `--against`, the ratios to an earlier run."""
     options = _options(arguments)
-    seconds = measured(sorted((REPOSITORY / "samples" / "polybench").glob("*.cu")))
+    seconds = measured(sorted((ROOT / "samples" / "polybench").glob("*.cu")))
     for name, times in seconds.items():
         print(f"  {name}: {times['wall']:.2f} s, {times['cpu']:.2f} s of processor time")
     sums = _sums(seconds)
@@ -57,7 +58,7 @@ def measured(paths: Sequence[Path], rounds: int = ROUNDS) -> dict[str, dict[str,
 
 
 def _once(path: Path) -> tuple[float, float]:
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    environment = {**os.environ, "PYTHONPATH": module_paths()}
     command = command_line(Unit((path.name,)))
     begin, before = time.perf_counter(), os.times()
     subprocess.run(command, cwd=path.parent, env=environment, capture_output=True, check=True)

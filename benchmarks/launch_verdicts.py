@@ -18,9 +18,8 @@ from typing import Any
 
 from cutune.core.codes import Code
 from cutune.core.processes import run_to_end
-from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
+from tests.support.module_paths import module_paths
 
-REPOSITORY = INCLUDE_DIRECTORY.parents[1]
 #: The file does not compile.
 NOT_COMPILED = f"[{Code.NVCC_FAILED.number}]"
 _OWN_OPTIONS = ("-I", "-D", "-std", "-include")
@@ -181,8 +180,7 @@ def document_of(
     folder: Path, unit: Unit, limit_s: float, more: Sequence[str], asked: Sequence[str] = ()
 ) -> tuple[dict[str, Any] | None, list[str]]:
     """The document, or None; and the lines of standard error that say what went wrong."""
-    paths = (str(REPOSITORY), os.environ.get("PYTHONPATH", ""))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    environment = {**os.environ, "PYTHONPATH": module_paths()}
     seconds = limit_s * len(unit.files)
     # Ends nvcc and what it calls, too.
     words = [*command_line(unit, more), *asked]

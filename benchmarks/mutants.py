@@ -28,6 +28,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.support.module_paths import module_paths
+
 FOLDER = Path("mutants")
 REACHED = FOLDER / "reached.jsonl"
 TESTS = ("tests/unit", "tests/property", "tests/test_golden.py")
@@ -90,9 +92,7 @@ def pytest(*arguments: str, **environment: str) -> None:
     """Run pytest on the mutants."""
     own = {key: value for key, value in os.environ.items() if key != "MUTANT_UNDER_TEST"}
     own |= {"PYTHONDONTWRITEBYTECODE": "", "OPENBLAS_NUM_THREADS": "1", **environment}
-    own["PYTHONPATH"] = os.pathsep.join(
-        [str(FOLDER.resolve()), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-    )
+    own["PYTHONPATH"] = module_paths(FOLDER.resolve())
     subprocess.run(
         [sys.executable, "-m", "pytest", *OPTIONS, *arguments],
         cwd=FOLDER,

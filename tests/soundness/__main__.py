@@ -26,8 +26,8 @@ from cutune.core.codes import Code
 from cutune.emulator.link import own_build_flags
 from cutune.toolchain.nvcc import find_nvcc
 from tests.soundness.programs import HostileProgram, hostile_programs
+from tests.support.module_paths import module_paths
 
-ROOT = Path(__file__).parents[2]
 #: Of the programs that should be tunable.
 REQUIRED_PERCENT = 95
 #: What is wrong with the original: cutune is not asked.
@@ -96,8 +96,7 @@ def verdict_of(status: int, output: str, errors: str) -> tuple[Verdict, str]:
 
 def _environment() -> dict[str, str]:
     own = {k: v for k, v in os.environ.items() if not k.startswith("CUTUNE")}
-    paths = [str(ROOT), *filter(None, [own.get("PYTHONPATH")])]
-    return {**own, "PYTHONPATH": os.pathsep.join(paths), "CUTUNE_EMULATOR_THREADS": "1"}
+    return {**own, "PYTHONPATH": module_paths(), "CUTUNE_EMULATOR_THREADS": "1"}
 
 
 def summary(found: Sequence[Judged]) -> tuple[list[str], bool]:

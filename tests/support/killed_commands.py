@@ -28,8 +28,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cutune.model.measurement.measurement import KERNEL_SCHEMA
+from tests.support.module_paths import ROOT, module_paths
 
-ROOT = Path(__file__).parents[2]
 QUICK = ("-std=c++14", "--nvcc-flag=-arch=compute_80", "--variants=none")
 _SOURCE = """\
 #include <cstdio>
@@ -97,7 +97,6 @@ class Work:
     def start(self) -> subprocess.Popen[bytes]:
         """Begin, in a process group of its own."""
         self.temporary.mkdir(exist_ok=True)
-        path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
         with open(self.folder / "said", "ab") as said:
             return subprocess.Popen(
                 self.words,
@@ -105,7 +104,7 @@ class Work:
                 stdout=said,
                 stderr=said,
                 start_new_session=True,
-                env={**os.environ, "PYTHONPATH": path, "TMPDIR": str(self.temporary)},
+                env={**os.environ, "PYTHONPATH": module_paths(), "TMPDIR": str(self.temporary)},
             )
 
     def reset(self) -> None:

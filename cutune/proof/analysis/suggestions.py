@@ -498,7 +498,7 @@ def _integer(own: Syntax, site: LaunchSite, kernel: Kernel) -> dict[str, str] | 
     rest = [part for one in formulas for part in _beside(one, {name.text})]
     made_of = {one.text for one in names_of(name.value) if not (one.key or "").startswith(OF_FILE)}
     words = {one.text for one in rest if isinstance(one, Name)}
-    words |= _behind(own, declared, site, name.text)
+    words |= _behind(own, site, name.text)
     is_known = not any(map(_is_unknown, (*parts(name.value), *rest)))
     sizes = _sizes(own, declared, site, kernel)
     if not (is_known and sizes and made_of.isdisjoint(words)):
@@ -553,7 +553,7 @@ def _beside(formula: Formula, stops: Container[str]) -> Iterator[Formula]:
         yield from _beside(part, stops)
 
 
-def _behind(own: Syntax, declared: int, site: LaunchSite, name: str) -> set[str]:
+def _behind(own: Syntax, site: LaunchSite, name: str) -> set[str]:
     """The names in the arguments of a launch, and in what its function has made them of."""
     first, last = _function(own, site)
     start = own.tokens[first].start

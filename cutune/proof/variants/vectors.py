@@ -185,10 +185,10 @@ def joins_accesses(module: Module, base: str, entry: str, ids: int) -> bool:
     of them writes parts of several sectors.
     """
     own, copy = module.functions[base], module.functions[entry]
-    of_own, of_copy = global_widths(own, "st"), global_widths(copy, "st")
-    stored = sum(width for width in of_copy if width not in of_own)
-    widest = (max(global_widths(one, "ld", "st"), default=0) for one in (copy, own))
-    return next(widest) > next(widest) and 2 * stored >= ids * sum(of_own)
+    of_own, of_copy = (max(global_widths(one, "ld", "st"), default=0) for one in (own, copy))
+    stored = global_widths(own, "st")
+    joined = sum(width for width in global_widths(copy, "st") if width not in stored)
+    return of_copy > of_own and 2 * joined >= ids * sum(stored)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from cutune.model.performance.mechanistic import compose
 from cutune.model.rational.functions import constant_function
 from cutune.model.rational.program import evaluate, point
 from cutune.toolchain.device.profile import DeviceProfile
+from cutune.toolchain.device.thread_block import Block
 
 H200 = DeviceProfile.named("h200")
 #: Adds a row to each row of a matrix.
@@ -19,9 +20,9 @@ ADD = read_models(Path(__file__).parents[2] / "recorded" / "add_models.json")[0]
 SIDE = 2048
 
 
-def values(model: FittedModel) -> dict[str, np.ndarray]:
+def values(model: FittedModel, extents: Block = (SIDE, SIDE, 1)) -> dict[str, np.ndarray]:
     """Everything that the model says of one launch."""
-    at = point(dict.fromkeys(model.kernel.parameters, SIDE), (SIDE, SIDE, 1))
+    at = point(dict.fromkeys(model.kernel.parameters, SIDE), extents)
     return evaluate(compose(model, H200), at)
 
 
@@ -72,3 +73,14 @@ def test_blocks_count_in_a_dimension_that_had_one_when_it_was_measured() -> None
     both = values(replace(ADD, kernel=covered))
     rows = np.array([-(-SIDE // block[1]) for block in ADD.blocks])
     np.testing.assert_array_equal(both["blocks"], alone["blocks"] * rows)
+
+
+def test_idle_warps_keep_their_places_as_long_as_their_block_works() -> None:
+    rows, columns = 8, 1 << 22
+    working = constant_function(ADD.kernel.variables, rows * columns)
+    flat = replace(ADD, working=working, chain=working, instructions=working)
+    found = values(flat, (columns, rows, 1))
+    full, idle = ADD.blocks.index((32, 8, 1)), ADD.blocks.index((32, 32, 1))
+    # An SM holds as many warps of either, but three of four in blocks of 32 rows have no row.
+    assert found["active_warps"][full] == found["active_warps"][idle]
+    assert found["waiting_cycles"][idle] > 2.5 * found["waiting_cycles"][full]
