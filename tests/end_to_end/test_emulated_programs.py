@@ -234,25 +234,68 @@ def test_a_program_ends_where_cutune_fails_to_assemble_it(build: Build, tmp_path
         assert said in done.stderr and not done.stdout
 
 
+def closed_library(folder: Path) -> Path:
+    """Stands for one of NVIDIA's, with an own runtime that asks the driver for what is private."""
+    library = folder / "libcublas.so"
+    text = """#include <dlfcn.h>
+        extern "C" int cublasNothing() {
+            const void *table = nullptr;
+            char id[16] = {};
+            auto *driver = dlopen("libcuda.so.1", RTLD_NOW);
+            auto *ask = (int (*)(const void **, const void *))dlsym(driver, "cuGetExportTable");
+            return ask ? ask(&table, id) : -1;
+        }"""
+    command = ["g++", "-x", "c++", "-shared", "-fPIC", "-", "-Wl,-soname,libcublas.so.13"]
+    subprocess.run([*command, "-o", str(library)], input=text, text=True, check=True)
+    (folder / "libcublas.so.13").symlink_to(library)
+    return library
+
+
 def test_a_program_that_needs_machine_code_of_nvidia_is_refused(
     build: Build, tmp_path: Path
 ) -> None:
-    library = tmp_path / "libcublas.so"
-    text = 'extern "C" int cublasNothing() { return 0; }'
-    command = ["g++", "-x", "c++", "-shared", "-fPIC", "-", "-Wl,-soname,libcublas.so.13"]
-    subprocess.run([*command, "-o", str(library)], input=text, text=True, check=True)
-    (tmp_path / "libcublas.so.13").symlink_to(library)
+    closed_library(tmp_path)
+    between = tmp_path / "libbetween.so"
+    text = 'extern "C" int cublasNothing(); extern "C" int between() { return cublasNothing(); }'
+    linked = [f"-L{tmp_path}", "-lcublas", f"-Wl,-rpath={tmp_path}"]
+    command = ["g++", "-x", "c++", "-shared", "-fPIC", "-", *linked, "-o", str(between)]
+    subprocess.run(command, input=text, text=True, check=True)
     source = tmp_path / "calls_a_library.cu"
+    for library, function in (("cublas", "cublasNothing"), ("between", "between")):
+        source.write_text(
+            f"""#include <cstdio>
+            extern "C" int {function}();
+            int main() {{ std::puts("begins"); return cudaFree(nullptr) + {function}(); }}
+            """
+        )
+        flags = (f"-L{tmp_path}", f"-l{library}", "-Xlinker", f"-rpath={tmp_path}", STANDARD)
+        done = execute(build(source, flags=flags))
+        assert (done.returncode, done.stdout) == (1, "begins\n")
+        assert "libcublas.so.13 is not supported on the emulated device" in done.stderr
+
+
+def test_such_a_library_that_is_loaded_later_is_refused_when_it_is_used(
+    build: Build, tmp_path: Path
+) -> None:
+    library = closed_library(tmp_path)
+    source = tmp_path / "loads_a_library.cu"
     source.write_text(
-        """#include <cstdio>
-        extern "C" int cublasNothing();
-        int main() { std::puts("begins"); return cudaFree(nullptr) + cublasNothing(); }
+        f"""#include <cstdio>
+        #include <dlfcn.h>
+        int main(int argc, char **) {{
+            auto *library = dlopen("{library}", RTLD_NOW);
+            auto *nothing = (int (*)())dlsym(library, "cublasNothing");
+            if (cudaFree(nullptr)) return 1;
+            std::puts("begins");
+            return argc > 1 && nothing() ? 2 : 0;
+        }}
         """
     )
-    flags = (f"-L{tmp_path}", "-lcublas", "-Xlinker", f"-rpath={tmp_path}", STANDARD)
-    done = execute(build(source, flags=flags))
-    assert (done.returncode, done.stdout) == (1, "begins\n")
-    assert "libcublas.so.13 is not supported on the emulated device" in done.stderr
+    program = build(source, flags=("-ldl", STANDARD))
+    unused, used = execute(program), execute(program, "used")
+    assert (unused.returncode, unused.stdout, unused.stderr) == (0, "begins\n", "")
+    assert (used.returncode, used.stdout) == (2, "begins\n")
+    assert "libcublas.so is not supported on the emulated device" in used.stderr
 
 
 def test_of_conflicting_stores_the_one_stays_that_stays_on_an_h200(build: Build) -> None:

@@ -142,7 +142,6 @@ extern "C" {
 
 CUresult cuInit(unsigned flags) {
     if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-    allow_closed_libraries();
     runtime();
     is_initialised = true;
     return CUDA_SUCCESS;

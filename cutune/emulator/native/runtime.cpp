@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <set>
+#include <vector>
 
 namespace cutune {
 
@@ -42,32 +43,63 @@ const char* const kClosedLibraries[] = {"libcublas",  "libcudnn",  "libcufft",  
                                         "libcusolver", "libcusparse", "libcutensor", "libnccl",
                                         "libnpp",     "libnvjpeg"};
 
-bool are_allowed = false;
-
-// The name of a closed library at this path, or nullptr.
-const char* closed_library(const char* path) {
-    const char* const slash = std::strrchr(path, '/');
-    const char* const name = slash ? slash + 1 : path;
-    for (const char* closed : kClosedLibraries)
-        if (std::strncmp(name, closed, std::strlen(closed)) == 0) return name;
-    return nullptr;
-}
-
-int note_closed_library(dl_phdr_info* object, size_t, void* found) {
-    const char* const name = closed_library(object->dlpi_name);
-    if (name) *static_cast<std::string*>(found) = name;
-    return name != nullptr;
-}
-
 constexpr const char* kClosed =
     " is not supported on the emulated device: it brings its kernels as machine code";
 
+const char* file_name(const char* path) {
+    const char* const slash = std::strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool is_closed_library(const char* name) {
+    for (const char* closed : kClosedLibraries)
+        if (std::strncmp(name, closed, std::strlen(closed)) == 0) return true;
+    return false;
+}
+
+// A loaded file, and the names of the libraries that it is linked to.
+struct Loaded {
+    std::string name;
+    std::vector<const char*> needed;
+};
+
+int note_loaded(dl_phdr_info* file, size_t, void* files) {
+    Loaded found{file_name(file->dlpi_name), {}};
+    const ElfW(Dyn)* first = nullptr;
+    for (int i = 0; i < file->dlpi_phnum; ++i)
+        if (file->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            first = reinterpret_cast<const ElfW(Dyn)*>(file->dlpi_addr + file->dlpi_phdr[i].p_vaddr);
+    const char* strings = nullptr;
+    for (const auto* entry = first; entry && entry->d_tag != DT_NULL; ++entry)
+        if (entry->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(entry->d_un.d_ptr);
+    for (const auto* entry = first; strings && entry->d_tag != DT_NULL; ++entry)
+        if (entry->d_tag == DT_NEEDED) found.needed.push_back(strings + entry->d_un.d_val);
+    static_cast<std::vector<Loaded>*>(files)->push_back(found);
+    return 0;
+}
+
+// A program that is linked to one of those libraries, or to a library that is. What is loaded later
+// may stay unused, as by the modules of CuPy; who uses it gets an error (say_static_runtime).
 void refuse_closed_libraries() {
-    std::string found;
-    if (are_allowed || !dl_iterate_phdr(note_closed_library, &found)) return;
-    std::fflush(nullptr);
-    say("%s%s", found.c_str(), kClosed);
-    _exit(1);
+    std::vector<Loaded> files;
+    dl_iterate_phdr(note_loaded, &files);
+    std::vector<std::string> linked;
+    const auto add = [&linked](const Loaded& file) {
+        for (const char* name : file.needed)
+            if (std::find(linked.begin(), linked.end(), name) == linked.end())
+                linked.push_back(name);
+    };
+    if (!files.empty()) add(files.front());  // the program itself
+    for (size_t i = 0; i < linked.size(); ++i) {
+        const std::string name = linked[i];
+        if (is_closed_library(name.c_str())) {
+            std::fflush(nullptr);
+            say("%s%s", name.c_str(), kClosed);
+            _exit(1);
+        }
+        for (const Loaded& file : files)
+            if (file.name == name) add(file);
+    }
 }
 
 }  // namespace
@@ -77,8 +109,6 @@ Runtime::Runtime() : arena(arena_capacity(), overrun_bytes()) {
     device_count();  // a wrong one ends the program before it has done anything
     arena.written = written();
 }
-
-void allow_closed_libraries() { are_allowed = true; }
 
 Runtime& runtime() {
     static Runtime* const shared = new Runtime;
@@ -150,9 +180,9 @@ void say_once_about(std::string text, const std::string& name) {
 void say_not_emulated(const std::string& what) { say_once_about(not_emulated_text, what); }
 
 void say_static_runtime(const std::string& library) {
-    const char* const closed = closed_library(library.c_str());
-    if (closed)
-        say_once(closed + std::string(kClosed));
+    const char* const name = file_name(library.c_str());
+    if (is_closed_library(name))
+        say_once(name + std::string(kClosed));
     else
         say_once_about(static_runtime_text, library);
 }

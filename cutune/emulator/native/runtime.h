@@ -25,10 +25,6 @@ struct Runtime {
     Runtime();
 };
 
-// A program that uses the driver's interface may have loaded NVIDIA's libraries: they then ask that
-// interface for what it does not have, and fail by themselves.
-void allow_closed_libraries();
-
 // Made on first use and never destroyed: programs call us from destructors of global objects.
 Runtime& runtime();
 

@@ -98,6 +98,9 @@ def subjects(
             static = static_counters.get(one.kernel, StaticCounters(FEW_REGISTERS))
             its_launch = LaunchedCode(launched, variant, one, records, its_code)
             measured = described(its_launch, content, origin, static, candidate_set)
+            own = static_counters.get(record.kernel, static)
+            if variant is not None and _spills_more(measured, static, own):
+                continue
             bounded = tuple(_bounded(program, sites[0], measured, static_counters))
             measured = replace(measured, bounded=bounded, decisive=decided)
             if its_code.oblivious:
@@ -154,12 +157,9 @@ def _bounded(
     static_counters: Mapping[str, StaticCounters],
 ) -> Iterator[BoundedCopy]:
     """The variants with launch bounds that need fewer registers, and hardly spill more of them."""
-    own, blocks = static_counters.get(measured.entry), measured.code_blocks
+    own = static_counters.get(measured.entry)
     if own is None or measured.coarsen != (1, 1, 1):
         return
-    # Words whose spilling costs next to nothing; in a loop it is not known how often.
-    has_loop = any(block.loop >= 0 for block in blocks)
-    free = 0 if has_loop else int(SPILLED_SHARE * sum(block.instructions for block in blocks))
     for variant in variants_at(program, site):
         if variant.bounds is None or bool(variant.pointers) != bool(measured.variant):
             continue
@@ -167,6 +167,15 @@ def _bounded(
         its = static_counters.get(entry)
         if its is None or its.registers >= own.registers:
             continue
-        if its.spilled_bytes - own.spilled_bytes <= 4 * free:
+        if not _spills_more(measured, its, own):
             threads = min(measured.max_threads, variant.bounds[0])
             yield BoundedCopy(variant.name, entry, threads, its)
+
+
+def _spills_more(measured: MeasuredKernel, its: StaticCounters, own: StaticCounters) -> bool:
+    """Are more registers spilled than cost next to nothing? The model does not count them."""
+    blocks = measured.code_blocks
+    # In a loop it is not known how often.
+    has_loop = any(block.loop >= 0 for block in blocks)
+    free = 0 if has_loop else int(SPILLED_SHARE * sum(block.instructions for block in blocks))
+    return its.spilled_bytes - own.spilled_bytes > 4 * free

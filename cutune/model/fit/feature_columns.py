@@ -94,12 +94,12 @@ class Scale:
         for index in sites:
             site, memory = self.measured.sites[index], self._kernel.memory[index]
             if site.traced:
+                loop = self._kernel.code_blocks[memory.block].loop
                 share = min(1.0, site.missing * warps / site.traced)
-                if self._kernel.on_data:
+                if self._kernel.on_data and loop >= 0:
                     # Warps do not stay in step: each waits for its own misses only.
                     share = min(share, site.new_sectors / site.traced)
                 share *= self._executions[index]
-                loop = self._kernel.code_blocks[memory.block].loop
                 steps = worst.setdefault(loop, {})
                 step = (memory.block, memory.phase)
                 steps[step] = max(steps.get(step, 0.0), share)

@@ -51,8 +51,8 @@ OTHER_THREADS = Fraction(11, 10)
 #: A candidate of a variant is emitted if somewhere it comes as near as this to the best of all.
 #: Derived: what is further away is never chosen within the band.
 NEAR_BEST = Fraction(11, 10)
-#: Loads and stores of spilled registers, as a share of a warp's instructions, that a variant with
-#: launch bounds may have: the model does not count them. Derived: well below what it can tell.
+#: Loads and stores of spilled registers, as a share of a warp's instructions, that a variant may
+#: have more than its kernel: the model does not count them. Derived: well below what it can tell.
 SPILLED_SHARE = Fraction(2, 100)
 
 # ---- copies with other tiles, before one is chosen to be tried

@@ -10,11 +10,12 @@ import pytest
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import Diagnostic
-from cutune.core.source import Source
+from cutune.core.source import Edit, Source, Span
 from cutune.emulator.launch_log import LaunchRecord
 from cutune.measure.replay.replay import compiled_kernel
 from cutune.measure.replay.subjects import FEW_REGISTERS, Subject, subjects
 from cutune.measure.resources import Resources
+from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import Program, SiteKey, SiteNumbers
 from cutune.toolchain.ptxas import StaticCounters
 from tests.support.analyzed import analyzed
@@ -78,6 +79,25 @@ def test_what_the_compiler_said_is_part_of_it(program: Program, module: str) -> 
     counters = StaticCounters(registers=FEW_REGISTERS + 8)
     (found,), _ = found_subjects(program, [recorded("copy", module=module)], {"copy": counters})
     assert found.kernel.compiled.static == counters
+
+
+@pytest.mark.parametrize(("spilled", "is_measured"), [(0, True), (8, False)])
+def test_a_variant_that_spills_more_registers_is_not_measured(
+    spilled: int, is_measured: bool, program: Program, tmp_path: Path
+) -> None:
+    kernel = program.kernels[0]
+    edit = Edit(Span(0, 0), "")
+    variant = KernelVariant("restrict", "copy__restrict", program.source, edit, "restrict")
+    kernels = (replace(kernel, variants=(variant,)), *program.kernels[1:])
+    program = replace(program, kernels=kernels, has_checked_variants=True)
+    copy = PTX[: PTX.index(".visible .entry columns")]
+    ptx = copy + copy[copy.index(".visible") :].replace("entry copy", f"entry {variant.kernel}")
+    path = tmp_path / "module.ptx"
+    path.write_text(ptx, encoding="latin-1")
+    told = {"copy": StaticCounters(40), variant.kernel: StaticCounters(40, spilled_bytes=spilled)}
+    found, _ = found_subjects(program, [recorded("copy", module=str(path))], told)
+    variants = ["", "restrict"] if is_measured else [""]
+    assert [one.kernel.variant for one in found] == variants
 
 
 def test_kernels_of_one_module_share_it(program: Program, module: str) -> None:

@@ -97,6 +97,9 @@ def test_warps_whose_work_depends_on_data_wait_for_their_own_misses() -> None:
     assert steps_that_miss(loads, [16]) == pytest.approx(1)
     assert steps_that_miss(loads, [32]) == pytest.approx(1)  # no warp misses more than once
     assert steps_that_miss(loads, [16], on_data=True, new_sectors=4) == pytest.approx(0.25)
+    # Outside of loops they are in step, and wait for what one of them has asked for.
+    found = steps_that_miss(loads, [16], (-1,), on_data=True, new_sectors=4)
+    assert found == pytest.approx(1)
 
 
 def test_warps_without_work_do_not_make_others_busy() -> None:
