@@ -196,7 +196,9 @@ def _joined(
     def place(launch: SweptLaunch) -> object:
         return launch.program, launch.kernel, launch.signature, launch.size
 
-    again = set(map(place, measured))
+    # Older records do not tell instances apart.
+    untold = (replace(launch, signature=None) for launch in measured)
+    again = {*map(place, measured), *map(place, untold)}
     yield from measured
     yield from (launch for launch in recorded if place(launch) not in again)
 
