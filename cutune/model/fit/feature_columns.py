@@ -96,7 +96,9 @@ class Scale:
             if site.traced:
                 loop = self._kernel.code_blocks[memory.block].loop
                 share = min(1.0, site.missing * warps / site.traced)
-                if self._kernel.on_data and loop >= 0:
+                # Before loops warps are in step: at one address all wait for the first that asked.
+                in_step = loop < 0 and site.sectors == site.traced
+                if self._kernel.on_data and not in_step:
                     # Warps do not stay in step: each waits for its own misses only.
                     share = min(share, site.new_sectors / site.traced)
                 share *= self._executions[index]

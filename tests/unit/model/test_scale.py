@@ -42,9 +42,10 @@ def load(number: int, block: int, phase: int) -> MemoryInstruction:
     return MemoryInstruction(number, "load", 4, block, False, False, phase)
 
 
-def site(missing: int, new_sectors: int = 64) -> SiteCounters:
+def site(missing: int, new_sectors: int = 64, sectors: int = 64) -> SiteCounters:
     """Executed by each of 16 warps, once."""
-    return SiteCounters(16, 512, 0, 16, 320, 0, 0, new_sectors, missing, 0, 0, 4096, 64, 16)
+    counters = SiteCounters(16, 512, 0, 16, 320, 0, 0, new_sectors, missing, 0, 0, 4096, 64, 16)
+    return counters._replace(sectors=sectors)
 
 
 def steps_that_miss(
@@ -54,6 +55,7 @@ def steps_that_miss(
     *,
     on_data: bool = False,
     new_sectors: int = 64,
+    sectors: int = 64,
 ) -> float:
     """Of blocks of one warp."""
     kernel = replace(
@@ -63,7 +65,7 @@ def steps_that_miss(
         ),
         on_data=on_data,
     )
-    sites = tuple(site(count, new_sectors) for count in missing)
+    sites = tuple(site(count, new_sectors, sectors) for count in missing)
     one, grid = (32, 1, 1), (16, 1, 1)
     lanes = (512,) * len(loops)
     counted = Measurement(
@@ -97,9 +99,12 @@ def test_warps_whose_work_depends_on_data_wait_for_their_own_misses() -> None:
     assert steps_that_miss(loads, [16]) == pytest.approx(1)
     assert steps_that_miss(loads, [32]) == pytest.approx(1)  # no warp misses more than once
     assert steps_that_miss(loads, [16], on_data=True, new_sectors=4) == pytest.approx(0.25)
-    # Outside of loops they are in step, and wait for what one of them has asked for.
-    found = steps_that_miss(loads, [16], (-1,), on_data=True, new_sectors=4)
-    assert found == pytest.approx(1)
+    spread = steps_that_miss(loads, [16], (-1,), on_data=True, new_sectors=4)
+    assert spread == pytest.approx(0.25)
+    # At one address all wait for the first that has asked; in a loop they are not in step.
+    one = {"on_data": True, "new_sectors": 4, "sectors": 16}
+    assert steps_that_miss(loads, [16], (-1,), **one) == pytest.approx(1)
+    assert steps_that_miss(loads, [16], **one) == pytest.approx(0.25)
 
 
 def test_warps_without_work_do_not_make_others_busy() -> None:
