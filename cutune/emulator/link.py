@@ -1,9 +1,9 @@
 """The replacement of libcudart and libcuda, built for an nvcc, and the flags to link against it.
 
-One library has both interfaces, since a program may use both. Takes an `Nvcc`; gives the library,
-the options for our own builds (`own_build_flags`) and those for anybody's build system
-(`append_flags`, an `NVCC_APPEND_FLAGS` that needs no Makefile edit). The library is compiled with
-the headers of that nvcc, so that structures look as programs expect.
+One library has both interfaces, since a program may use both, and those of cuBLAS and cuRAND. Takes
+an `Nvcc`; gives the library, the options for our own builds (`own_build_flags`) and those for
+anybody's build system (`append_flags`, an `NVCC_APPEND_FLAGS` that needs no Makefile edit). The
+library is compiled with the headers of that nvcc, so that structures look as programs expect.
 """
 
 from __future__ import annotations
@@ -45,6 +45,10 @@ _DRIVER_TYPE = re.compile(r"\bPFN_(cu[A-Z]\w*?)_v(\d{4,5})\b")
 _ALL_VERSIONS = "#define __CUDA_API_VERSION_INTERNAL\n"
 _VERSIONED = re.compile(r"^(cu[A-Z]\w*?)(?:_v(\d+))?$")
 _PER_THREAD = re.compile(r"^(\w+)_pt[ds][sz]$")
+#: All functions of cuBLAS and cuRAND, with those of their first interfaces.
+_LIBRARY_NAMES = build.NATIVE / "library_names.txt"
+#: Its soname since CUDA 10.
+_VERSIONED_RAND = "libcurand.so.10"
 #: Entry points of nvcc's start-up code, in no public header.
 _HIDDEN_PER_THREAD = ("__cudaLaunchKernel_ptsz",)
 #: Libraries in caches. Their sources and compilers are read once: they are those of now.
@@ -86,8 +90,9 @@ def build_runtime_library(
         _texts(),
         _python_of_the_library(python, root),
     )
-    both = (*build.NATIVE.glob("runtime*.cpp"), *build.NATIVE.glob("driver*.cpp"))
-    sources = build.joined_units(sorted(both))
+    kinds = ("runtime", "driver", "library")
+    found = [path for kind in kinds for path in sorted(build.NATIVE.glob(f"{kind}*.cpp"))]
+    sources = build.joined_units(found)
     every = (*names, *driver_names)
     flags = [*(f"-I{path}" for path in nvcc.include_directories), "-Wno-deprecated-declarations"]
     linking = [
@@ -113,6 +118,11 @@ def own_build_flags(nvcc: Nvcc) -> tuple[str, ...]:
     return ("-cudart", "shared", *TARGET_FLAGS, probe, f"-L{folder}", f"-l{LIBRARY}", *linker)
 
 
+def first_build_flags(nvcc: Nvcc) -> tuple[str, ...]:
+    """Options before all others: cuBLAS and cuRAND are ours, wherever a program looks for them."""
+    return (f"-L{alias_folder(nvcc)}",)
+
+
 def append_flags(nvcc: Nvcc, is_linked: bool = True) -> str:
     """The value of NVCC_APPEND_FLAGS for builds that know nothing of cutune.
 
@@ -131,7 +141,8 @@ def alias_folder(nvcc: Nvcc) -> Path:
     folder = cache_folder() / "alias" / hashlib.sha256(str(library).encode()).hexdigest()[:24]
     folder.mkdir(parents=True, exist_ok=True)
     beside = library.parent / f"lib{build.MACHINE}.so"
-    names = [(_versioned_name(nvcc), library), (DRIVER, library), (beside.name, beside)]
+    own = (_versioned_name(nvcc), DRIVER, *closed_libraries(nvcc))
+    names = [*((name, library) for name in own), (beside.name, beside)]
     for alias, target in names:
         if target.exists() and not (folder / alias).exists():
             with tempfile.TemporaryDirectory(dir=folder) as temporary:
@@ -157,6 +168,16 @@ def _versioned_name(nvcc: Nvcc) -> str:
     """The soname of NVIDIA's library of this toolkit, which also is its symbols' version."""
     major = nvcc.version.split(".")[0]
     return f"libcudart.so.{'11.0' if major == '11' else major}"
+
+
+def closed_libraries(nvcc: Nvcc) -> tuple[str, ...]:
+    """The names of NVIDIA's libraries of machine code that it stands in for, too."""
+    versioned = (_versioned_blas(nvcc), _VERSIONED_RAND)
+    return (*versioned, *(name.rpartition(".so.")[0] + ".so" for name in versioned))
+
+
+def _versioned_blas(nvcc: Nvcc) -> str:
+    return f"libcublas.so.{nvcc.version.split('.')[0]}"
 
 
 def _declared_names(nvcc: Nvcc) -> tuple[str, ...]:
@@ -222,9 +243,12 @@ def _driver_versions(nvcc: Nvcc, names: Sequence[str]) -> Path:
 def _missing_functions(names: Iterable[str], driver_names: Iterable[str]) -> Path:
     """Weak definitions of all functions: those that the library lacks say so when called."""
     lines = []
+    of_libraries = _LIBRARY_NAMES.read_text(encoding="utf-8").split()
     for saying, missing in (
         ("cutune_unsupported_call", names),
         ("cutune_unsupported_driver_call", driver_names),
+        ("cutune_unsupported_blas_call", [n for n in of_libraries if n.startswith("cublas")]),
+        ("cutune_unsupported_rand_call", [n for n in of_libraries if n.startswith("curand")]),
     ):
         lines.append(f'extern "C" int {saying}(const char*);')
         for name in missing:
@@ -263,5 +287,7 @@ def _version_script(nvcc: Nvcc) -> Path:
     """NVIDIA's symbols carry a version; a program linked to them warns when ours have none."""
     exported = "global: cuda*; __cuda*; cutune_*; local: *;"
     driver = f"{DRIVER} {{ global: cu[A-Z]*; }};"
-    text = f"{_versioned_name(nvcc)} {{ {exported} }};\n{driver}\n"
+    closed = ((_versioned_blas(nvcc), "cublas*"), (_VERSIONED_RAND, "curand*"))
+    libraries = "".join(f"{name} {{ global: {its}; }};\n" for name, its in closed)
+    text = f"{_versioned_name(nvcc)} {{ {exported} }};\n{driver}\n{libraries}"
     return kept_file("runtime.version", text)

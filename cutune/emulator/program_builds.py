@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from cutune.core.progress import Progress, silent
 from cutune.core.reading import read_source
 from cutune.core.workspace import make_folder
-from cutune.emulator.link import own_build_flags, runtime_library
+from cutune.emulator.link import first_build_flags, own_build_flags, runtime_library
 from cutune.passes import InstrumentLaunches
 from cutune.source.program import Program, SiteNumbers, numbers_of
 from cutune.source.rewrite.output import write_unit
@@ -121,7 +121,8 @@ def build_units(
     for known in (codes or nothing, nothing):
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             objects = list(pool.map(compiled, count(1), units, known))
-        words = [*toolchain.flags, *target_options(toolchain, target), *objects, "-o", str(binary)]
+        options = [*first_options(toolchain, target), *toolchain.flags]
+        words = [*options, *target_options(toolchain, target), *objects, "-o", str(binary)]
         linked = nvcc.run(words)
         # Else the linker may miss a kernel which is not in the code that was known.
         if linked.returncode == 0 or not any(known):
@@ -140,7 +141,8 @@ def build(
     note: NoteText = lambda source, text: None,
 ) -> Path:
     """Compile a program for the emulated device, or `target`. `code`: its device code, if known."""
-    options = [*flags, *build_options(toolchain, flags, target)]
+    first = first_options(toolchain, target)
+    options = [*first, *flags, *build_options(toolchain, flags, target)]
     nvcc = toolchain.nvcc
     if code is None or not built(nvcc, options, source, flags, binary, code, note):
         nvcc.check([*options, *nvcc.source_words(source, flags), "-o", str(binary)])
@@ -153,6 +155,11 @@ def build_options(toolchain: Toolchain, flags: Words, target: Words | None = Non
     level = "-O1" if target is None else "-O2"
     options = target_options(toolchain, target)
     return [f"-I{INCLUDE_DIRECTORY}", *unless_asked(level, flags), *options]
+
+
+def first_options(toolchain: Toolchain, target: Words | None) -> Words:
+    """The options that stand before those of the program; see `target_options`."""
+    return first_build_flags(toolchain.nvcc) if target is None else ()
 
 
 def target_options(toolchain: Toolchain, target: Words | None) -> Words:

@@ -34,7 +34,12 @@ def redirecting_environment(nvcc: Nvcc, progress: Progress = silent) -> dict[str
         library = build_redirect_library(nvcc, progress=progress)
     audited = [str(library), *filter(None, [os.environ.get("LD_AUDIT")])]
     runtime = link.runtime_library(nvcc, progress)
-    return {"LD_AUDIT": ":".join(audited), "CUTUNE_CUDART": str(runtime)}
+    libraries = str(link.alias_folder(nvcc))
+    return {
+        "LD_AUDIT": ":".join(audited),
+        "CUTUNE_CUDART": str(runtime),
+        "CUTUNE_LIBRARIES": libraries,
+    }
 
 
 def build_redirect_library(

@@ -311,13 +311,6 @@ template <> struct LaneOf<f64> {
 };
 template <class T> using Lane = typename LaneOf<T>::type;
 
-template <class To, class From> ALWAYS_INLINE To bits(From from) {
-    static_assert(sizeof(To) == sizeof(From), "");
-    To to;
-    memcpy(&to, &from, sizeof to);
-    return to;
-}
-
 template <class T> ALWAYS_INLINE T unpack(Lane<T> lane) { return static_cast<T>(lane); }
 template <> ALWAYS_INLINE f32 unpack<f32>(u32 lane) { return bits<f32>(lane); }
 template <> ALWAYS_INLINE f64 unpack<f64>(u64 lane) { return bits<f64>(lane); }

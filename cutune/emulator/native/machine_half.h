@@ -2,7 +2,7 @@
 #pragma once
 #include <cmath>
 
-#include "machine_core.h"
+#include "machine_types.h"
 
 namespace cutune {
 

@@ -1,6 +1,7 @@
 // What all of the machine is written in.
 #pragma once
 #include <cstdint>
+#include <cstring>
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define NEVER_INLINE __attribute__((noinline))
@@ -22,5 +23,12 @@ using f64 = double;
 constexpr u32 LANES = 32;
 constexpr u32 FULL = ~0u;
 constexpr u32 SECTOR_BYTES = 32;
+
+template <class To, class From> ALWAYS_INLINE To bits(From from) {
+    static_assert(sizeof(To) == sizeof(From), "");
+    To to;
+    memcpy(&to, &from, sizeof to);
+    return to;
+}
 
 }  // namespace cutune

@@ -5,6 +5,7 @@
 //   symbols. Each gets a jump to the function of its name in the replacement libcudart, which is
 //   loaded when the first of them is called. Nothing else of that runtime is then reached.
 // * NVRTC makes machine code. Who asks for that gets its PTX. It finds its own parts at once.
+// * In place of cuBLAS and cuRAND the emulated ones are loaded, wherever a program looks for them.
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -313,6 +314,17 @@ char nvrtc_folder[PATH_MAX];
 // What NVRTC asks for by its name alone at first. If that fails it looks beside itself, but while one
 // thread does, another fails.
 const char* const kBuiltins = "libnvrtc-builtins.so";
+const char* const kReplaced[] = {"libcublas.so", "libcurand.so"};
+
+// The path of a file in a folder, which the linker keeps; nullptr where there is none.
+char* existing(const char* folder, const char* file) {
+    const size_t size = std::strlen(folder) + std::strlen(file) + 2;
+    char* const path = static_cast<char*>(std::malloc(size));
+    std::snprintf(path, size, "%s/%s", folder, file);
+    if (access(path, R_OK) == 0) return path;
+    std::free(path);
+    return nullptr;
+}
 
 }  // namespace
 
@@ -321,15 +333,15 @@ const char* const kBuiltins = "libnvrtc-builtins.so";
 extern "C" {
 
 char* la_objsearch(const char* name, uintptr_t*, unsigned flag) {
-    const size_t length = std::strlen(nvrtc_folder);
-    if (flag == LA_SER_ORIG && length != 0 && begins(name, kBuiltins)) {
-        const size_t size = length + std::strlen(name) + 1;
-        char* const path = static_cast<char*>(std::malloc(size));
-        std::snprintf(path, size, "%s%s", nvrtc_folder, name);
-        if (access(path, R_OK) == 0) return path;  // the linker keeps it
-        std::free(path);
-    }
-    return const_cast<char*>(name);
+    char* found = nullptr;
+    const char* const slash = std::strrchr(name, '/');
+    const char* const folder = std::getenv("CUTUNE_LIBRARIES");
+    if (flag == LA_SER_ORIG && begins(name, kBuiltins) && *nvrtc_folder)
+        found = existing(nvrtc_folder, name);
+    // Where nothing but a name is asked for, LD_LIBRARY_PATH leads to it.
+    for (const char* const replaced : kReplaced)
+        if (slash && folder && begins(slash + 1, replaced)) found = existing(folder, slash + 1);
+    return found ? found : const_cast<char*>(name);
 }
 
 unsigned la_version(unsigned offered) { return std::min<unsigned>(offered, LAV_CURRENT); }

@@ -3,6 +3,7 @@
 
 #include "runtime_check.h"
 
+#include <dlfcn.h>
 #include <link.h>
 #include <unistd.h>
 
@@ -57,14 +58,18 @@ bool is_closed_library(const char* name) {
     return false;
 }
 
-// A loaded file, and the names of the libraries that it is linked to.
+// A loaded file, and the names of the libraries that it is linked to. `is_this`: the replacement.
 struct Loaded {
     std::string name;
+    bool is_this;
     std::vector<const char*> needed;
 };
 
 int note_loaded(dl_phdr_info* file, size_t, void* files) {
-    Loaded found{file_name(file->dlpi_name), {}};
+    Dl_info here;
+    const bool is_known = dladdr(reinterpret_cast<const void*>(&note_loaded), &here) != 0;
+    const bool is_this = is_known && reinterpret_cast<ElfW(Addr)>(here.dli_fbase) == file->dlpi_addr;
+    Loaded found{file_name(file->dlpi_name), is_this, {}};
     const ElfW(Dyn)* first = nullptr;
     for (int i = 0; i < file->dlpi_phnum; ++i)
         if (file->dlpi_phdr[i].p_type == PT_DYNAMIC)
@@ -78,8 +83,9 @@ int note_loaded(dl_phdr_info* file, size_t, void* files) {
     return 0;
 }
 
-// A program that is linked to one of those libraries, or to a library that is. What is loaded later
-// may stay unused, as by the modules of CuPy; who uses it gets an error (say_static_runtime).
+// A program that is linked to one of those libraries, or to a library that is, and finds NVIDIA's: of
+// some there are replacements (library_blas.cpp, library_rand.cpp). What is loaded later may stay
+// unused, as by the modules of CuPy; who uses it gets an error (say_static_runtime).
 void refuse_closed_libraries() {
     std::vector<Loaded> files;
     dl_iterate_phdr(note_loaded, &files);
@@ -92,13 +98,15 @@ void refuse_closed_libraries() {
     if (!files.empty()) add(files.front());  // the program itself
     for (size_t i = 0; i < linked.size(); ++i) {
         const std::string name = linked[i];
-        if (is_closed_library(name.c_str())) {
-            std::fflush(nullptr);
-            say("%s%s", name.c_str(), kClosed);
-            _exit(1);
+        for (const Loaded& file : files) {
+            if (file.name != name || file.is_this) continue;
+            if (is_closed_library(name.c_str())) {
+                std::fflush(nullptr);
+                say("%s%s", name.c_str(), kClosed);
+                _exit(1);
+            }
+            add(file);
         }
-        for (const Loaded& file : files)
-            if (file.name == name) add(file);
     }
 }
 
