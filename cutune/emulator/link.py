@@ -91,8 +91,8 @@ def build_runtime_library(
         _python_of_the_library(python, root),
     )
     kinds = ("runtime", "driver", "library")
-    found = [path for kind in kinds for path in sorted(build.NATIVE.glob(f"{kind}*.cpp"))]
-    sources = build.joined_units(found)
+    paths = [path for kind in kinds for path in sorted(build.NATIVE.glob(f"{kind}*.cpp"))]
+    sources = build.joined_units(paths)
     every = (*names, *driver_names)
     flags = [*(f"-I{path}" for path in nvcc.include_directories), "-Wno-deprecated-declarations"]
     linking = [

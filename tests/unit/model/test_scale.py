@@ -102,9 +102,9 @@ def test_warps_whose_work_depends_on_data_wait_for_their_own_misses() -> None:
     spread = steps_that_miss(loads, [16], (-1,), on_data=True, new_sectors=4)
     assert spread == pytest.approx(0.25)
     # At one address all wait for the first that has asked; in a loop they are not in step.
-    one = {"on_data": True, "new_sectors": 4, "sectors": 16}
-    assert steps_that_miss(loads, [16], (-1,), **one) == pytest.approx(1)
-    assert steps_that_miss(loads, [16], **one) == pytest.approx(0.25)
+    one = partial(steps_that_miss, loads, [16], on_data=True, new_sectors=4, sectors=16)
+    assert one((-1,)) == pytest.approx(1)
+    assert one() == pytest.approx(0.25)
 
 
 def test_warps_without_work_do_not_make_others_busy() -> None:
