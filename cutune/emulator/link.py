@@ -45,10 +45,8 @@ _DRIVER_TYPE = re.compile(r"\bPFN_(cu[A-Z]\w*?)_v(\d{4,5})\b")
 _ALL_VERSIONS = "#define __CUDA_API_VERSION_INTERNAL\n"
 _VERSIONED = re.compile(r"^(cu[A-Z]\w*?)(?:_v(\d+))?$")
 _PER_THREAD = re.compile(r"^(\w+)_pt[ds][sz]$")
-#: All functions of cuBLAS and cuRAND, with those of their first interfaces.
+#: All functions of cuBLAS, cuBLASLt and cuRAND, with those of their first interfaces.
 _LIBRARY_NAMES = build.NATIVE / "library_names.txt"
-#: Its soname since CUDA 10.
-_VERSIONED_RAND = "libcurand.so.10"
 #: Entry points of nvcc's start-up code, in no public header.
 _HIDDEN_PER_THREAD = ("__cudaLaunchKernel_ptsz",)
 #: Libraries in caches. Their sources and compilers are read once: they are those of now.
@@ -172,12 +170,18 @@ def _versioned_name(nvcc: Nvcc) -> str:
 
 def closed_libraries(nvcc: Nvcc) -> tuple[str, ...]:
     """The names of NVIDIA's libraries of machine code that it stands in for, too."""
-    versioned = (_versioned_blas(nvcc), _VERSIONED_RAND)
+    versioned = tuple(_closed(nvcc))
     return (*versioned, *(name.rpartition(".so.")[0] + ".so" for name in versioned))
 
 
-def _versioned_blas(nvcc: Nvcc) -> str:
-    return f"libcublas.so.{nvcc.version.split('.')[0]}"
+def _closed(nvcc: Nvcc) -> dict[str, str]:
+    """By the soname of each, which also is its symbols' version, how their names begin."""
+    major = nvcc.version.split(".")[0]
+    return {
+        f"libcublas.so.{major}": "cublas[A-KM-Z]*; cublasLog*",
+        f"libcublasLt.so.{major}": "cublasLt*",
+        "libcurand.so.10": "curand*",  # since CUDA 10
+    }
 
 
 def _declared_names(nvcc: Nvcc) -> tuple[str, ...]:
@@ -287,7 +291,7 @@ def _version_script(nvcc: Nvcc) -> Path:
     """NVIDIA's symbols carry a version; a program linked to them warns when ours have none."""
     exported = "global: cuda*; __cuda*; cutune_*; local: *;"
     driver = f"{DRIVER} {{ global: cu[A-Z]*; }};"
-    closed = ((_versioned_blas(nvcc), "cublas*"), (_VERSIONED_RAND, "curand*"))
+    closed = _closed(nvcc).items()
     libraries = "".join(f"{name} {{ global: {its}; }};\n" for name, its in closed)
     text = f"{_versioned_name(nvcc)} {{ {exported} }};\n{driver}\n{libraries}"
     return kept_file("runtime.version", text)

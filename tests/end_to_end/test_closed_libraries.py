@@ -51,7 +51,7 @@ def shared_library(text: str, folder: Path, soname: str, *options: str) -> Path:
 
 
 def test_products_vectors_and_random_numbers(build: Build) -> None:
-    done = execute(build(PROGRAM, ("-lcublas", "-lcurand", STANDARD)))
+    done = execute(build(PROGRAM, ("-lcublas", "-lcublasLt", "-lcurand", STANDARD)))
     assert (done.returncode, done.stdout) == (0, "0 wrong\n"), done.stderr
     assert "cublasSgetrfBatched is not supported by the emulated device [CT296]" in done.stderr
 

@@ -39,6 +39,11 @@ enum Side { kLeft = 0, kRight = 1 };
 #define CUTUNE_EVERY(F) CUTUNE_REAL(F) CUTUNE_COMPLEX(F)
 #define CUTUNE_WIDTHS(F) F(int, ) F(int64_t, _64)
 
+extern "C" {
+int cublasCreate_v2(BlasHandle* handle);
+int cublasDestroy_v2(BlasHandle handle);
+}
+
 inline double conjugate(double value) { return value; }
 inline DoubleComplex conjugate(const DoubleComplex& value) { return std::conj(value); }
 

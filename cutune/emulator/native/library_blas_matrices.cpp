@@ -1,12 +1,9 @@
 // cuBLAS: matrices. See library_blas.cpp.
-#include "library_blas.h"
+#include "library_typed.h"
 
 namespace cutune {
 
 namespace {
-
-using HalfNumber = ShortNumber<Half>;
-using BrainNumber = ShortNumber<Brain>;
 
 // ---- a matrix and a vector
 
@@ -127,23 +124,8 @@ int batched_gemm(BlasHandle handle, int of_a, int of_b, int64_t m, int64_t n, in
 
 // ---- products whose types are told by numbers (cudaDataType, cublasComputeType_t)
 
-enum DataType { kFloat = 0, kDouble = 1, kHalf = 2, kByte = 3, kComplex = 4, kDoubleComplex = 5,
-                kInt = 10, kBFloat = 14 };
 enum ComputeType { kIn16 = 64, kIn16Pedantic = 65, kIn64 = 70, kIn64Pedantic = 71, kInInt = 72,
                    kInIntPedantic = 73 };
-
-// Calls `use` with an element of the type; false: there is no such one.
-template <class Use> bool with_type(int type, Use use) {
-    switch (type) {
-        case kFloat: use(float()); return true;
-        case kDouble: use(double()); return true;
-        case kHalf: use(HalfNumber()); return true;
-        case kBFloat: use(BrainNumber()); return true;
-        case kByte: use(static_cast<signed char>(0)); return true;
-        case kInt: use(0); return true;
-        default: return false;
-    }
-}
 
 struct Typed {
     BlasHandle handle;
@@ -163,33 +145,6 @@ int type_of_factors(int compute) {
     }
 }
 
-Matrix<double> read_typed(int type, int operation, const void* from, int64_t rows, int64_t columns,
-                          int64_t leading) {
-    Matrix<double> found;
-    with_type(type, [&](auto element) {
-        found = read_operand(static_cast<const decltype(element)*>(from), operation, rows, columns,
-                             leading);
-    });
-    return found;
-}
-
-// As `Scalar`, of a type that a number tells.
-struct TypedScalar {
-    int type;
-    const void* on_device;
-    double value = 0;
-    TypedScalar(BlasHandle handle, int type_, const void* from)
-        : type(type_), on_device(handle->pointer_mode ? from : nullptr) {
-        if (!on_device)
-            with_type(type, [&](auto element) {
-                value = static_cast<double>(*static_cast<const decltype(element)*>(from));
-            });
-    }
-    double get() const {
-        return on_device ? read_typed(type, kPlain, on_device, 1, 1, 1)(0, 0) : value;
-    }
-};
-
 template <class T> int complex_gemm(const Typed& t) {
     if (t.type_of_c != t.type_of_a) return kBlasNotSupported;
     return gemm(t.handle, t.of_a, t.of_b, t.m, t.n, t.k, static_cast<const T*>(t.alpha),
@@ -206,7 +161,8 @@ int typed_gemm(const Typed& t) {
         return kBlasNotSupported;
     if (!t.handle) return kBlasNotInitialized;
     const int type = type_of_factors(t.compute);
-    const TypedScalar alpha(t.handle, type, t.alpha), beta(t.handle, type, t.beta);
+    const bool is_on_device = t.handle->pointer_mode != 0;
+    const TypedScalar alpha(type, t.alpha, is_on_device), beta(type, t.beta, is_on_device);
     return do_blas(t.handle, [=] {
         const auto sums = product(read_typed(t.type_of_a, t.of_a, t.a, t.m, t.k, t.lda),
                                   read_typed(t.type_of_b, t.of_b, t.b, t.k, t.n, t.ldb));

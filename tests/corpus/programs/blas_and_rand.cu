@@ -1,4 +1,4 @@
-// Calls cuBLAS and cuRAND, whose headers may not be there, and compares with plain loops.
+// Calls cuBLAS, cuBLASLt and cuRAND, whose headers may not be there, and compares with plain loops.
 #include <cmath>
 #include <complex>
 #include <cstdio>
@@ -34,6 +34,14 @@ int cublasSdot_v2(Blas, int, const float *, int, const float *, int, float *);
 int cublasSnrm2_v2(Blas, int, const float *, int, float *);
 int cublasIsamax_v2(Blas, int, const float *, int, int *);
 int cublasSgetrfBatched(Blas, int, float *const *, int, int *, int *, int);
+int cublasLtCreate(Blas *);
+int cublasLtMatmulDescCreate(void **, int, int);
+int cublasLtMatmulDescSetAttribute(void *, int, const void *, size_t);
+int cublasLtMatrixLayoutCreate(void **, int, unsigned long long, unsigned long long, long long);
+int cublasLtMatrixLayoutSetAttribute(void *, int, const void *, size_t);
+int cublasLtMatmul(Blas, void *, const void *, const void *, void *, const void *, void *,
+                   const void *, const void *, void *, void *, void *, const void *, void *, size_t,
+                   cudaStream_t);
 int curandCreateGenerator(Rand *, int);
 int curandSetPseudoRandomGeneratorSeed(Rand, unsigned long long);
 int curandGenerateUniform(Rand, float *, size_t);
@@ -128,6 +136,28 @@ static void others(Blas blas) {
     expect(taken(y, 4) == std::vector<float>({1, 2, 4, 5}), "setMatrix");
 }
 
+// A row of 2 by a matrix of 2 x 2 in order of rows, with a bias and a rectifier behind it.
+static void described() {
+    Blas light;
+    void *product, *row, *square;
+    const int in_float = 68, in_rows = 1, with_bias_and_relu = 6;
+    expect(cublasLtCreate(&light) == 0, "cublasLtCreate");
+    cublasLtMatmulDescCreate(&product, in_float, 0);
+    cublasLtMatrixLayoutCreate(&row, 0, 1, 2, 1);
+    cublasLtMatrixLayoutCreate(&square, 0, 2, 2, 2);
+    cublasLtMatrixLayoutSetAttribute(square, 1, &in_rows, sizeof in_rows);
+    const float *bias = sent(std::vector<float>{10}), one = 1, none = 0;
+    cublasLtMatmulDescSetAttribute(product, 7, &with_bias_and_relu, 4);
+    cublasLtMatmulDescSetAttribute(product, 8, &bias, sizeof bias);
+    float *x = sent(std::vector<float>{1, 2}), *m = sent(std::vector<float>{1, 2, 3, -9});
+    float *y = sent(std::vector<float>(2));
+    const int status = cublasLtMatmul(light, product, &one, x, row, m, square, &none, y, row, y, row,
+                                      nullptr, nullptr, 0, nullptr);
+    expect(status == 0 && taken(y, 2) == std::vector<float>({17, 0}), "cublasLtMatmul");
+    const int of_another = 40;
+    expect(cublasLtMatmulDescSetAttribute(product, of_another, &one, 4) == 15, "an attribute");
+}
+
 static void captured(Blas blas) {
     float *x = sent(std::vector<float>{1, 2}), *y = sent(std::vector<float>{0, 0});
     cudaStream_t stream;
@@ -180,6 +210,7 @@ int main() {
     if (cublasCreate_v2(&blas)) return 1;
     products(blas);
     others(blas);
+    described();
     captured(blas);
     numbers();
     const float one = 1;
