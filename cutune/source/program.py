@@ -467,6 +467,7 @@ class LaunchSite:
     by_copy: bool = False
     #: The line of the macro in whose argument it stands, where the compiler sees it.
     macro_line: int | None = None
+    pointer: str | None = None  # the callee as written, where it may lead to several kernels
 
     @property
     def compiled_line(self) -> int:

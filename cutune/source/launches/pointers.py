@@ -1,0 +1,223 @@
+"""Kernels to which a pointer may lead. Takes a unit and a launch, gives kernels by their names.
+
+    template <class F> void run(F kernel, int n, float *x) { kernel<<<n, 256>>>(n, x); }
+
+Whatever names a kernel other than to launch it may give its address to a variable. No assignment is
+followed: the rewritten launch compares addresses, and another kernel is launched as it was. So what
+is found here need not be all, and need not be right; but each name has to mean one kernel, and has
+to be declared before the launch. Where the types of parameters differ for certain, the kernel is
+left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cutune.source.launches.callees import NUMBER, Callees
+from cutune.source.launches.shown_launches import Shown
+from cutune.source.program import Kernel
+from cutune.source.syntax.parse import Launch, Syntax, template_closers
+from cutune.source.syntax.tokens import word_set
+from cutune.source.unit.unit import Unit, split_commas
+from cutune.toolchain.kernel_names import is_qualified
+
+ByName = Mapping[str, Sequence[Kernel]]
+#: Words of types that mean the same everywhere.
+_BUILT_IN = word_set("bool char double float int long short signed unsigned void")
+_OF_TYPES = _BUILT_IN | {"const", "*"}
+#: What stands around the name of a kernel that is a value.
+_BEFORE = frozenset({"(", ",", "=", "{", "&", "?", ":", "::", ")", "return"})
+_BEHIND = frozenset({",", ")", ";", "}", ":"})
+#: `unsigned` is `unsigned int`.
+_IMPLIED = frozenset({"int", "signed"})
+_MACRO_OR_WEAK = re.compile(r"(?:#|%:)[ \t]*define[ \t]+(\w+)|\b(weak)\b")
+
+
+@dataclass(frozen=True)
+class Pointed:
+    """A kernel to which a pointer may lead, and its name at the launch, to be looked up by `::`."""
+
+    kernel: str
+    callee: str
+
+
+@dataclass(frozen=True)
+class _Mention:
+    """Where a kernel is named. `arguments`: of the template; `call`: of which it is an argument."""
+
+    kernel: str
+    arguments: tuple[str, ...]
+    call: str
+
+
+@dataclass(frozen=True)
+class PointedKernels:
+    """The kernels of one unit that pointers may lead to."""
+
+    unit: Unit
+    kernels: ByName
+    callees: Callees
+
+    def of(self, launch: Launch, shown: Sequence[Shown], is_main: bool) -> list[Pointed]:
+        """The kernels to which the callee of a launch may lead, in the order of their names.
+
+        `shown`: the launch as it is compiled. `is_main`: does it stand in no header?
+        """
+        function = launch.function
+        if function is None or not shown or not self.unit.is_expanded:
+            return []
+        found = dict[Pointed, None]()
+        for one in self._mentions:
+            named = self._named(one, shown, is_main)
+            if named is not None and self._may_come(one, function.name):
+                found[named] = None
+        return [*found]
+
+    def _named(self, one: _Mention, shown: Sequence[Shown], is_main: bool) -> Pointed | None:
+        kernel = self._certain.get(one.kernel)
+        if kernel is None or len(one.arguments) != len(kernel.template_parameters):
+            return None
+        fits = all(self._may_be(kernel, *place) for place in shown)
+        if not (fits and all(self._is_before(kernel.name, *place, is_main) for place in shown)):
+            return None
+        arguments = f"<{', '.join(one.arguments)}>" if one.arguments else ""
+        return Pointed(kernel.name, "::".join([*(kernel.scope or ()), kernel.name]) + arguments)
+
+    @cached_property
+    def _certain(self) -> Mapping[str, Kernel]:
+        """Kernels of this unit whose name means one function, and no macro."""
+        words = [m for s in self.unit.unsteady.sources for m in _MACRO_OR_WEAK.finditer(s.text)]
+        if any(match[2] for match in words):
+            return {}
+        macros = {match[1] for match in words}
+        return {
+            name: known[0]
+            for name, known in self.kernels.items()
+            if len(known) == 1
+            and not is_qualified(name)
+            and known[0].elsewhere is None
+            and known[0].scope is not None
+            and macros.isdisjoint([name, *known[0].scope])
+            and self.callees.is_one_function(name, known[0].scope)
+        }
+
+    @cached_property
+    def _mentions(self) -> Sequence[_Mention]:
+        found = (one for part in self.unit.parts for one in self._mentioned(part.syntax))
+        return sorted({*found}, key=lambda one: (one.kernel, one.arguments, one.call))
+
+    def _mentioned(self, syntax: Syntax) -> Iterator[_Mention]:
+        """Where kernels are named, and neither declared nor launched."""
+        tokens, known = syntax.tokens, self._certain
+        for index, token in enumerate(tokens):
+            if token.text not in known or tokens[index - 1].text not in _BEFORE:
+                continue
+            arguments, behind = _arguments(syntax, index)
+            call = _call_around(syntax, index)
+            is_value = behind < len(tokens) and tokens[behind].text in _BEHIND
+            if is_value and arguments is not None and not call.startswith("cuda"):
+                yield _Mention(token.text, arguments, call)
+
+    def _may_come(self, one: _Mention, function: str) -> bool:
+        """May a kernel that is named there be launched in this function?
+
+        Not where it is given to another one, which does not name this one.
+        """
+        bodies = self.unit.functions.get(one.call, ())
+        return (
+            one.call == function
+            or not bodies
+            or any(
+                token.text == function
+                for part, called in bodies
+                for token in part.syntax.part(called.braces)
+            )
+        )
+
+    def _may_be(self, kernel: Kernel, syntax: Syntax, launch: Launch) -> bool:
+        """May the pointer have the type of the kernel?"""
+        types = _pointed_types(syntax, launch)
+        if types is None:
+            texts = [[t.text for t in syntax.part(one)] for one in launch.arguments]
+            is_pack = any("..." in words for words in texts)
+            return is_pack or len(texts) == len(kernel.parameters)
+        if len(types) != len(kernel.parameters):
+            return False
+        own = (re.findall(r"\w+|[^\w\s]", one.type) for one in kernel.parameters)
+        pairs = (map(_plain_type, pair) for pair in zip(types, own, strict=True))
+        return all(None in (one, other) or one == other for one, other in pairs)
+
+    def _is_before(self, name: str, syntax: Syntax, launch: Launch, is_main: bool) -> bool:
+        """Is the kernel declared before the launch, perhaps in a header that is included there?"""
+        place = launch.callee[0]
+        is_last = is_main and not any(
+            one.name == "include" and one.index > place for one in syntax.directives
+        )
+        declared = (
+            (part.syntax, self.callees.declared_at(part.syntax, name)) for part in self.unit.parts
+        )
+        return any(
+            is_last if part is not syntax else min(places) < place
+            for part, places in declared
+            if places
+        )
+
+
+def _arguments(syntax: Syntax, index: int) -> tuple[tuple[str, ...] | None, int]:
+    """The template arguments behind a name, and what follows them.
+
+    None where they mean something else in another place: all are numbers, or types of the language.
+    """
+    tokens, begin = syntax.tokens, index + 1
+    if begin >= len(tokens) or tokens[begin].text != "<":
+        return (), begin
+    last = min(len(tokens) - 1, begin + 100)
+    closer = template_closers(tokens, syntax.brackets.partner, begin, last).get(begin)
+    if closer is None:
+        return None, begin
+    given = [[t.text for t in one] for one in split_commas(tokens[begin + 1 : closer])]
+    known = all(
+        {*words} <= _OF_TYPES
+        or (len(words) == 1 and (NUMBER.fullmatch(words[0]) or words[0] in ("true", "false")))
+        for words in given
+    )
+    return (tuple(" ".join(words) for words in given) if known and given else None), closer + 1
+
+
+def _call_around(syntax: Syntax, index: int) -> str:
+    """The function of which a token is an argument; "" where there is none."""
+    opener = syntax.innermost(index)
+    if opener <= 0 or syntax.tokens[opener].text != "(":
+        return ""
+    before = syntax.tokens[opener - 1]
+    return before.text if before.kind == "IDENTIFIER" else ""
+
+
+def _pointed_types(syntax: Syntax, launch: Launch) -> list[Sequence[str]] | None:
+    """The types of NAME's parameters: "(" "*" NAME ")" "(" list ")"; None: they are not seen."""
+    first, last = launch.callee
+    if first != last or launch.function is None:
+        return None
+    name, tokens = syntax.tokens[first].text, syntax.tokens
+    for index in range(launch.function.first + 2, first - 2):
+        words = [token.text for token in tokens[index - 2 : index + 3]]
+        closer = syntax.brackets.partner[index + 2]
+        if words == ["(", "*", name, ")", "("] and closer > 0:
+            given = split_commas(tokens[index + 3 : closer])
+            types = [[token.text for token in one] for one in given]
+            return [one for one in types if one != ["void"]]
+    return None
+
+
+def _plain_type(words: Sequence[str]) -> Counter[str] | None:
+    """What a parameter's type is made of, if it is one of the language; its name left out."""
+    known = Counter("*" if word == "[" else word for word in words)
+    if _BUILT_IN.isdisjoint(known) or any(re.fullmatch(r"[^\w*\]]+", word) for word in known):
+        return None
+    if "*" not in known:
+        del known["const"]
+    return Counter({word: n for word, n in known.items() if word in _OF_TYPES - _IMPLIED})
