@@ -186,7 +186,8 @@ def _launches(
         named = launched_kernels(file, by_name, ask_launches)
         is_main = file is texts.syntax
         sites, remarks = launch_sites(file, texts.unit, known, first, is_early, named, is_main)
-        launches += [replace(site, entries=entries.get(site.kernel, ())) for site in sites]
+        known_by = (site.entries or entries.get(site.kernel, ()) for site in sites)
+        launches += [replace(s, entries=its) for s, its in zip(sites, known_by, strict=True)]
         diagnostics += remarks
     return tuple(launches), diagnostics
 

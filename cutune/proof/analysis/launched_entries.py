@@ -56,7 +56,6 @@ def with_launched_entries(program: Program, launches: Sequence[HostLaunch]) -> P
     renumbered = {p for p, source in sources.items() if renumbers(source.text)}
     elsewhere = {k.name: k.entries for k in program.kernels if k.elsewhere is not None}
     overloads = {k.name: k.entries for k in program.kernels if is_overload(k.name)}
-    instances = {k.name: k.entries for k in program.kernels if k.elsewhere is None}
 
     def is_own(entry: str, kernel: str) -> bool:
         its = overloads.get(kernel)
@@ -66,14 +65,13 @@ def with_launched_entries(program: Program, launches: Sequence[HostLaunch]) -> P
     diagnostics = list(program.diagnostics)
     for place, written in _sites_by_place(program.launches).items():
         here = [] if written[0].source.path in renumbered else told[place]
-        launches = [sites_of_one[0] for sites_of_one in by_launch(written)]
+        launching = [of_one[0] for of_one in by_launch(written)]
         for site in written:
             known = elsewhere.get(site.kernel)
-            if site.pointer is not None:
-                entries = instances.get(site.kernel, ()) if len(here) >= len(launches) else ()
-                sites[site.id], remark = _judged_pointer(site, entries)
+            if site.pointer is not None:  # It knows what it may be.
+                sites[site.id], remark = site, None
             else:
-                sites[site.id], remark = _judged(site, launches, here, is_own, known)
+                sites[site.id], remark = _judged(site, launching, here, is_own, known)
             diagnostics += [remark] if remark is not None else []
     judged = tuple(sites[site.id] for site in program.launches)
     return replace(program, launches=judged, diagnostics=tuple(diagnostics))
@@ -115,16 +113,6 @@ def may_be_unproven(site: LaunchSite, kernel: Kernel) -> bool:
 def _is_of(diagnostic: Diagnostic, site: LaunchSite) -> bool:
     place = diagnostic.code, diagnostic.source, diagnostic.span
     return place == (site.code, site.source, site.span)
-
-
-def _judged_pointer(
-    site: LaunchSite, entries: tuple[str, ...]
-) -> tuple[LaunchSite, Diagnostic | None]:
-    """Judge a kernel to which a pointer may lead: any of its instances, which are `entries`."""
-    if not entries:
-        what = "the compiler finds no launch on that line, or no instance of the kernel"
-        return _refused(site, Code.UNRESOLVED_LAUNCH, reason=what)
-    return replace(site, entries=tuple(sorted(entries))), None
 
 
 def _judged(

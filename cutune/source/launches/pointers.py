@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 
 from cutune.source.launches.callees import NUMBER, Callees
 from cutune.source.launches.shown_launches import Shown
@@ -23,7 +24,7 @@ from cutune.source.program import Kernel
 from cutune.source.syntax.parse import Launch, Syntax, template_closers
 from cutune.source.syntax.tokens import word_set
 from cutune.source.unit.unit import Unit, split_commas
-from cutune.toolchain.kernel_names import is_qualified
+from cutune.toolchain.kernel_names import demangled, is_qualified
 
 ByName = Mapping[str, Sequence[Kernel]]
 #: Words of types that mean the same everywhere.
@@ -32,6 +33,8 @@ _OF_TYPES = _BUILT_IN | {"const", "*"}
 #: What stands around the name of a kernel that is a value.
 _BEFORE = frozenset({"(", ",", "=", "{", "&", "?", ":", "::", ")", "return"})
 _BEHIND = frozenset({",", ")", ";", "}", ":"})
+#: Template arguments are no longer.
+_MOST_TOKENS = 100
 #: `unsigned` is `unsigned int`.
 _IMPLIED = frozenset({"int", "signed"})
 _MACRO_OR_WEAK = re.compile(r"(?:#|%:)[ \t]*define[ \t]+(\w+)|\b(weak)\b")
@@ -39,15 +42,23 @@ _MACRO_OR_WEAK = re.compile(r"(?:#|%:)[ \t]*define[ \t]+(\w+)|\b(weak)\b")
 
 @dataclass(frozen=True)
 class Pointed:
-    """A kernel to which a pointer may lead, and its name at the launch, to be looked up by `::`."""
+    """A kernel to which a pointer may lead, or an instance of a template.
+
+    `callee`: its name at the launch, to be looked up by `::`. `entries`: as it is compiled.
+    """
 
     kernel: str
     callee: str
+    entries: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class _Mention:
-    """Where a kernel is named. `arguments`: of the template; `call`: of which it is an argument."""
+    """Where a kernel is named.
+
+    `arguments`: the first ones of the template, as far as they mean the same everywhere. `call`:
+    the function of which it is an argument.
+    """
 
     kernel: str
     arguments: tuple[str, ...]
@@ -70,22 +81,32 @@ class PointedKernels:
         function = launch.function
         if function is None or not shown or not self.unit.is_expanded:
             return []
-        found = dict[Pointed, None]()
-        for one in self._mentions:
-            named = self._named(one, shown, is_main)
-            if named is not None and self._may_come(one, function.name):
-                found[named] = None
-        return [*found]
+        named = (one for one in self._mentions if self._may_come(one, function.name))
+        found = dict.fromkeys(pointed for one in named for pointed in self._instances(one))
 
-    def _named(self, one: _Mention, shown: Sequence[Shown], is_main: bool) -> Pointed | None:
-        kernel = self._certain.get(one.kernel)
-        if kernel is None or len(one.arguments) != len(kernel.template_parameters):
-            return None
-        fits = all(self._may_be(kernel, *place) for place in shown)
-        if not (fits and all(self._is_before(kernel.name, *place, is_main) for place in shown)):
-            return None
-        arguments = f"<{', '.join(one.arguments)}>" if one.arguments else ""
-        return Pointed(kernel.name, "::".join([*(kernel.scope or ()), kernel.name]) + arguments)
+        def may_be(kernel: Kernel) -> bool:
+            return all(
+                self._may_be(kernel, *place) and self._is_before(kernel.name, *place, is_main)
+                for place in shown
+            )
+
+        return [one for one in found if may_be(self._certain[one.kernel])]
+
+    def _instances(self, one: _Mention) -> Iterator[Pointed]:
+        """The kernel, or those instances of the template that are compiled."""
+        kernel = self._certain[one.kernel]
+        name = "::".join([*(kernel.scope or ()), kernel.name])
+        if not kernel.template_parameters and kernel.entries:
+            yield Pointed(kernel.name, name, kernel.entries)
+        if not kernel.template_parameters:
+            return
+        shown = zip(demangled([*kernel.entries], parameters=True), kernel.entries, strict=True)
+        for text, entry in shown:
+            found = re.search(rf"\b{re.escape(kernel.name)}<", text)
+            given = _arguments_in(text[found.end() :]) if found is not None else None
+            pairs = zip(given or (), one.arguments, strict=False)
+            if given is not None and all(_in_short(a) == _in_short(b) for a, b in pairs):
+                yield Pointed(kernel.name, f"{name}<{', '.join(given)}>", (entry,))
 
     @cached_property
     def _certain(self) -> Mapping[str, Kernel]:
@@ -119,7 +140,7 @@ class PointedKernels:
             arguments, behind = _arguments(syntax, index)
             call = _call_around(syntax, index)
             is_value = behind < len(tokens) and tokens[behind].text in _BEHIND
-            if is_value and arguments is not None and not call.startswith("cuda"):
+            if is_value and not call.startswith("cuda"):
                 yield _Mention(token.text, arguments, call)
 
     def _may_come(self, one: _Mention, function: str) -> bool:
@@ -167,25 +188,36 @@ class PointedKernels:
         )
 
 
-def _arguments(syntax: Syntax, index: int) -> tuple[tuple[str, ...] | None, int]:
-    """The template arguments behind a name, and what follows them.
-
-    None where they mean something else in another place: all are numbers, or types of the language.
-    """
+def _arguments(syntax: Syntax, index: int) -> tuple[tuple[str, ...], int]:
+    """The template arguments behind a name that are known, and the token behind them all."""
     tokens, begin = syntax.tokens, index + 1
     if begin >= len(tokens) or tokens[begin].text != "<":
         return (), begin
-    last = min(len(tokens) - 1, begin + 100)
+    last = min(len(tokens) - 1, begin + _MOST_TOKENS)
     closer = template_closers(tokens, syntax.brackets.partner, begin, last).get(begin)
     if closer is None:
-        return None, begin
-    given = [[t.text for t in one] for one in split_commas(tokens[begin + 1 : closer])]
-    known = all(
-        {*words} <= _OF_TYPES
-        or (len(words) == 1 and (NUMBER.fullmatch(words[0]) or words[0] in ("true", "false")))
-        for words in given
-    )
-    return (tuple(" ".join(words) for words in given) if known and given else None), closer + 1
+        return (), begin
+    given = (" ".join(t.text for t in one) for one in split_commas(tokens[begin + 1 : closer]))
+    return tuple(takewhile(_is_plain, given)), closer + 1
+
+
+def _arguments_in(text: str) -> tuple[str, ...] | None:
+    """argument ("," argument)* ">"; None where one means something else in another place."""
+    given = tuple(one.strip() for one in text.partition(">")[0].split(","))
+    return given if all(map(_is_plain, given)) else None
+
+
+def _is_plain(argument: str) -> bool:
+    """Is it a number, or a type of the language?"""
+    is_type = _OF_TYPES.issuperset(re.findall(r"\w+|[^\w\s]", argument))
+    is_number = NUMBER.fullmatch(argument.removeprefix("-")) is not None
+    return is_type or is_number or argument in ("true", "false")
+
+
+def _in_short(argument: str) -> str:
+    """The same for `16` and `16u`, `unsigned` and `unsigned int`."""
+    words = [word for word in argument.split() if word not in _IMPLIED]
+    return re.sub(r"(?<=\d)[uUlLzZ]+$", "", " ".join(words))
 
 
 def _call_around(syntax: Syntax, index: int) -> str:

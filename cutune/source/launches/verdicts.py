@@ -191,7 +191,7 @@ class _Judged:
 
     def kernels_behind(self) -> list[Pointed]:
         """The kernels to which its callee may lead, where this is a pointer."""
-        is_pointer = self._refusal_of_pointer() is not None
+        is_pointer = self._refusal_of_pointer() is not None or self._is_other_variable
         if not is_pointer or self._refusal_of_place() or self._refusal_of_text():
             return []
         return self.file.pointed.of(self.launch, self.file.shown.of(self.launch), self.file.is_main)
@@ -220,6 +220,7 @@ class _Judged:
             resolved=self.resolved,
             by_calls=self.file.configurations.by_calls(syntax, launch) if refusal else None,
             shared=shared,
+            entries=self.pointed.entries if self.pointed is not None else (),
             called=brackets if callee else None,
             is_global=callee.is_global if callee else False,
             deduced=callee.deduced if callee else (),
@@ -249,8 +250,8 @@ class _Judged:
 
     @property
     def _callee_text(self) -> str:
-        is_named = self.pointed is None
-        return self.file.syntax.text(self.launch.callee) if is_named else self.pointed.callee
+        written = self.file.syntax.text(self.launch.callee)
+        return written if self.pointed is None else self.pointed.callee
 
     @cached_property
     def kernels(self) -> Sequence[Kernel]:
@@ -445,6 +446,13 @@ class _Judged:
             return False
         name = self.file.syntax.tokens[first].text
         return self.file.declared_in(function).get(name, self.launch.end) < first - 1
+
+    @property
+    def _is_other_variable(self) -> bool:
+        """Is it a name that no function has, as that of a member, or of a global variable?"""
+        first, last = self.launch.callee
+        is_known = self.kernel is not None or self.name in self.file.unit.functions
+        return first == last and not (is_known or self.file.types.callees.signatures(self.name))
 
     def _is_argument(self, function: SourceFunction) -> bool:
         head = self.file.syntax.part((function.first, function.parameters[1]))
