@@ -398,9 +398,9 @@ class _Judged:
         # An argument of a macro may be all of a statement there.
         is_statement = launch.is_statement or file.shown.macro_line(launch) is not None
         if not is_statement or function is None or self._has_no_place_for_a_loop:
-            return Diagnostic.at(
-                Code.UNCOMPILED_LAUNCH if self._is_in_hole else Code.NOT_A_STATEMENT
-            )
+            uncompiled = Code.UNCOMPILED_LAUNCH if self._is_in_hole else Code.NOT_A_STATEMENT
+            is_changed = not is_statement and file.shown.is_given_to_macro(launch)
+            return Diagnostic.at(Code.HIDDEN_LAUNCH if is_changed else uncompiled)
         if not (2 <= len(written) <= 4 and all(written)):
             texts = ", ".join(map(text, launch.configuration)).split()
             return Diagnostic.at(Code.HIDDEN_CONFIGURATION, text=" ".join(texts))
