@@ -22,11 +22,13 @@ from cutune.source.launches.callees import NUMBER, Callees
 from cutune.source.launches.shown_launches import Shown
 from cutune.source.program import Kernel
 from cutune.source.syntax.parse import Launch, Syntax, template_closers
-from cutune.source.syntax.tokens import word_set
+from cutune.source.syntax.tokens import begin_of, word_set
 from cutune.source.unit.unit import Unit, split_commas
 from cutune.toolchain.kernel_names import demangled, is_qualified
 
 ByName = Mapping[str, Sequence[Kernel]]
+Types = list[list[str]]
+"""The words of types, perhaps with names of parameters."""
 #: Words of types that mean the same everywhere.
 _BUILT_IN = word_set("bool char double float int long short signed unsigned void")
 _OF_TYPES = _BUILT_IN | {"const", "*"}
@@ -161,7 +163,7 @@ class PointedKernels:
 
     def _may_be(self, kernel: Kernel, syntax: Syntax, launch: Launch) -> bool:
         """May the pointer have the type of the kernel?"""
-        types = _pointed_types(syntax, launch)
+        types = self._types(syntax, launch)
         if types is None:
             texts = [[t.text for t in syntax.part(one)] for one in launch.arguments]
             is_pack = any("..." in words for words in texts)
@@ -171,6 +173,29 @@ class PointedKernels:
         own = (re.findall(r"\w+|[^\w\s]", one.type) for one in kernel.parameters)
         pairs = (map(_plain_type, pair) for pair in zip(types, own, strict=True))
         return all(None in (one, other) or one == other for one, other in pairs)
+
+    def _types(self, syntax: Syntax, launch: Launch) -> Types | None:
+        """The types of a pointer's parameters; None where they are not seen."""
+        (first, last), function = launch.callee, launch.function
+        if first != last or function is None:
+            return None
+        tokens, name = syntax.tokens, syntax.tokens[first].text
+        for index in range(function.first + 1, first):
+            if tokens[index].text == name and tokens[index - 1].text != "*":
+                return self._pointers.get(tokens[index - 1].text)  # `type name`
+            if tokens[index].text == name:  # `void (*name)(int)`
+                is_behind = [one.text for one in tokens[index + 1 : index + 3]] == [")", "("]
+                return _types_behind(syntax, index + 2) if is_behind else None
+        return None
+
+    @cached_property
+    def _pointers(self) -> Mapping[str, Types]:
+        """The parameters' types of what is named so, where all of that name have the same."""
+        found: dict[str, Types | None] = {}
+        for part in self.unit.parts:
+            for name, types in _named_types(part.syntax):
+                found[name] = types if found.get(name, types) == types else None
+        return {name: types for name, types in found.items() if types is not None}
 
     def _is_before(self, name: str, syntax: Syntax, launch: Launch, is_main: bool) -> bool:
         """Is the kernel declared before the launch, perhaps in a header that is included there?"""
@@ -229,20 +254,28 @@ def _call_around(syntax: Syntax, index: int) -> str:
     return before.text if before.kind == "IDENTIFIER" else ""
 
 
-def _pointed_types(syntax: Syntax, launch: Launch) -> list[Sequence[str]] | None:
-    """The types of NAME's parameters: "(" "*" NAME ")" "(" list ")"; None: they are not seen."""
-    first, last = launch.callee
-    if first != last or launch.function is None:
+def _types_behind(syntax: Syntax, index: int) -> Types | None:
+    """The types of parameters whose list opens at a token: "(" (type NAME? ("," …)*)? ")"."""
+    closer = syntax.brackets.partner[index]
+    if closer <= index:
         return None
-    name, tokens = syntax.tokens[first].text, syntax.tokens
-    for index in range(launch.function.first + 2, first - 2):
-        words = [token.text for token in tokens[index - 2 : index + 3]]
-        closer = syntax.brackets.partner[index + 2]
-        if words == ["(", "*", name, ")", "("] and closer > 0:
-            given = split_commas(tokens[index + 3 : closer])
-            types = [[token.text for token in one] for one in given]
-            return [one for one in types if one != ["void"]]
-    return None
+    given = ([t.text for t in one] for one in split_commas(syntax.tokens[index + 1 : closer]))
+    return [one for one in given if one != ["void"]]
+
+
+def _named_types(syntax: Syntax) -> Iterator[tuple[str, Types | None]]:
+    """What is declared as "(" "*" NAME ")" "(" list ")", or NAME "=" … "(" "*" ")" "(" list ")"."""
+    tokens = syntax.tokens
+    for index, token in enumerate(tokens[:-4]):
+        if token.text != "(" or tokens[index + 1].text != "*":
+            continue
+        words = [one.text for one in tokens[index + 2 : index + 5]]
+        if words[1:] == [")", "("]:
+            yield words[0], _types_behind(syntax, index + 4)
+        elif words[:2] == [")", "("]:
+            begin = begin_of(tokens, index)
+            if [one.text for one in tokens[begin : begin + 3 : 2]] == ["using", "="]:
+                yield tokens[begin + 1].text, _types_behind(syntax, index + 3)
 
 
 def _plain_type(words: Sequence[str]) -> Counter[str] | None:
