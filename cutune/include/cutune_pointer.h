@@ -1,9 +1,10 @@
 // A launch through a pointer, which may lead to several kernels. Needs cutune_call.h before it.
 //
-//   cutune_launch(7, grid, block) ? (void)0
-//       : cutune_pointed(p, cutune_branch(7, cutune_call(a), cutune_branch(8, cutune_call(b))))(n, x);
+//   cutune_launch(7, grid, block)
+//       ? (void)0
+//       : cutune_pointed(+p, cutune_branch(7, cutune_call(a), cutune_branch(8, cutune_call(b))))(n);
 //
-// is a launch of a, as site 7, where p is its address, and one of b, as site 8, where it is that of b.
+// is a launch of a, as site 7, where p is its address, and of b, as site 8, where it is that of b.
 // Any other kernel is launched as the program asks. So is one with other parameters: no branch is
 // for it.
 #ifndef CUTUNE_POINTER_H

@@ -15,7 +15,7 @@ from cutune.proof.analysis.analyzer import Analyzer
 from cutune.source.rewrite.output import Target
 from cutune.toolchain.kernel_names import base_name
 from cutune.toolchain.toolchain import Toolchain
-from tests.support.cutune_runs import QUICK, QUICK_FLAGS, compiled, cutune, run
+from tests.support.cutune_runs import H200, QUICK, QUICK_FLAGS, compiled, cutune, run
 
 pytestmark = pytest.mark.nvcc
 
@@ -32,7 +32,7 @@ def launched(binary: Path, **variables: str) -> tuple[str, list[tuple[str, int]]
     """What the program prints; its kernels as they are launched, with the widths of blocks."""
     log = binary.with_suffix(".log")
     log.unlink(missing_ok=True)
-    done = run(binary, CUTUNE_LAUNCH_LOG=str(log), **variables)
+    done = run(binary, device=H200, CUTUNE_LAUNCH_LOG=str(log), **variables)
     assert done.returncode == 0, done.stderr
     found = [(base_name(one.kernel).partition("__")[0], one.block[0]) for one in read_launches(log)]
     return done.stdout, found

@@ -240,7 +240,7 @@ def _is_plain(argument: str) -> bool:
 
 
 def _in_short(argument: str) -> str:
-    """The same for `16` and `16u`, `unsigned` and `unsigned int`."""
+    """Spell `16` and `16u` alike, and `unsigned` and `unsigned int`."""
     words = [word for word in argument.split() if word not in _IMPLIED]
     return re.sub(r"(?<=\d)[uUlLzZ]+$", "", " ".join(words))
 
@@ -264,7 +264,7 @@ def _types_behind(syntax: Syntax, index: int) -> Types | None:
 
 
 def _named_types(syntax: Syntax) -> Iterator[tuple[str, Types | None]]:
-    """What is declared as "(" "*" NAME ")" "(" list ")", or NAME "=" … "(" "*" ")" "(" list ")"."""
+    """("(" "*" NAME ")" "(" list ")" | "using" NAME "=" type "(" "*" ")" "(" list ")")."""
     tokens = syntax.tokens
     for index, token in enumerate(tokens[:-4]):
         if token.text != "(" or tokens[index + 1].text != "*":
@@ -279,7 +279,7 @@ def _named_types(syntax: Syntax) -> Iterator[tuple[str, Types | None]]:
 
 
 def _plain_type(words: Sequence[str]) -> Counter[str] | None:
-    """What a parameter's type is made of, if it is one of the language; its name left out."""
+    """Words that make a parameter's type, if it is one of the language; its name left out."""
     known = Counter("*" if word == "[" else word for word in words)
     if _BUILT_IN.isdisjoint(known) or any(re.fullmatch(r"[^\w*\]]+", word) for word in known):
         return None

@@ -100,7 +100,7 @@ def launch_sites(
 
 
 def _each(file: _File, one: Launch | Macro) -> list[_Judged] | list[Macro]:
-    """What is judged of a launch: itself, or each kernel to which its pointer may lead."""
+    """All that is judged of a launch: itself, or each kernel to which its pointer may lead."""
     if isinstance(one, Macro):
         return [one]
     launch = _Judged(file, one)

@@ -9,7 +9,7 @@ launched as `cutune_call(gemm, cutune_copied<256, 0, 0>(cutune_copy_gemm::gemm))
 variants as `cutune_call(gemm, cutune_variants(gemm__restrict))(n, A)`. Where the arguments choose
 among kernels of a name, each is named as `static_cast<decltype(cutune_which_gemm(n, A))>(gemm)`; a
 kernel with a copy whose name other functions share as `static_cast<decltype(&COPY)>(gemm)`. A
-pointer to one of several kernels, each a site, is launched as `cutune_pointed(p, cutune_branch(7,
+pointer to one of several kernels, each a site, is launched as `cutune_pointed(+p, cutune_branch(7,
 cutune_call(gemm), cutune_branch(8, cutune_call(gemv))))(n, A)`.
 
 `int m = 32;` becomes `int m = CALL(32, …);` on the same line; `#define WPT 1` gets another text.
@@ -111,7 +111,8 @@ def _pointer_edits(program: Program, sites: Sequence[LaunchSite]) -> Iterator[Ed
         callee = ", ".join([function_at(one, one.callee), *told])
         text = f", cutune_branch({one.id}, cutune_call({callee}){text})"
     configuration = ", ".join(one_line(site.source[span]) for span in site.configuration_spans)
-    head = f"cutune_launch({site.id}, {configuration}) ? (void)0 : cutune_pointed("
+    # An object may be one that is converted to a pointer.
+    head = f"cutune_launch({site.id}, {configuration}) ? (void)0 : cutune_pointed(+"
     yield Edit.insert(site.span.start, head)
     assert site.called is not None, "its kernel is named"
     yield Edit(site.called, f"{text})" + line_structure(site.source[site.called]))
