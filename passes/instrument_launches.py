@@ -21,7 +21,12 @@ from typing import ClassVar
 
 from cutune.source.rewrite.edits import with_launch_edits
 from cutune.source.rewrite.pipeline import Pass, TranslationUnit
-from cutune.source.rewrite.site_table import lent_code, needed_headers, site_table
+from cutune.source.rewrite.site_table import (
+    launching_headers,
+    lent_code,
+    needed_headers,
+    site_table,
+)
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,7 @@ class InstrumentLaunches(Pass):
         if not sites:
             return unit
         types = _included("cutune_launch.h", *needed_headers(program, sites))
-        launching = _included("cutune_probe.h", "cutune_deduced.h", "cutune_call.h")
+        launching = _included("cutune_probe.h", *launching_headers(sites))
         # The probe that is linked is made for tables with all fields.
         text = f"#define CUTUNE_TILES\n{types}{site_table(program, sites)}{launching}"
         return with_launch_edits(unit, sites, text)

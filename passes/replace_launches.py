@@ -33,9 +33,14 @@ from cutune.source.rewrite.compact_cpp import (
     with_short_casts,
     without_unused,
 )
-from cutune.source.rewrite.edits import launch_edits, variants_at, with_launch_edits
+from cutune.source.rewrite.edits import edits_of, variants_at, with_launch_edits
 from cutune.source.rewrite.pipeline import Pass, TranslationUnit
-from cutune.source.rewrite.site_table import lent_code, needed_headers, site_table
+from cutune.source.rewrite.site_table import (
+    launching_headers,
+    lent_code,
+    needed_headers,
+    site_table,
+)
 from cutune.toolchain.cache import cache_folder, keep_whole, kept_whole, key_of, state_of
 from cutune.toolchain.nvcc import INCLUDE_DIRECTORY
 
@@ -102,7 +107,7 @@ class ReplaceLaunches(Pass):
             *needed_headers(program, sites),
             *_BEFORE_SELECTION,
         )
-        behind = ("cutune_tuned.h", "cutune_deduced.h", "cutune_call.h")
+        behind = ("cutune_tuned.h", *launching_headers(sites))
         emitted = (
             f"{'' if told else _ONE_SIGNATURE}{self.selection}\n"
             f"{site_table(program, sites, routines, self.threads)}"
@@ -165,10 +170,7 @@ def _with_headers(
 
 
 def _words_in_launches(program: Program, sites: Sequence[LaunchSite]) -> set[str]:
-    edits = (
-        launch_edits(site, program.kernel(site.kernel), variants_at(program, site))
-        for site in sites
-    )
+    edits = (edits for _, edits in edits_of(program, sites))
     return {name for edit in chain(*edits) for name in re.findall(r"\w+", edit.text)}
 
 

@@ -110,7 +110,6 @@ struct cutune_callee<cutune_members<Members...>, Parameters...> {
         launch(cutune_has_reference<Parameters...>(), values...);
     }
 
-  private:
     void launch(std::false_type, Parameters &...values) const {
         const cutune_launch &asked = *cutune_launch::innermost();
         cutune_addresses<Parameters...> addresses(values...);

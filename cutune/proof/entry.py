@@ -16,15 +16,17 @@ from cutune.proof.block_use import MOST_INSTRUCTIONS, block_use, is_warp_level, 
 from cutune.proof.blocks.shared_rows import RowJudge
 from cutune.proof.blocks.tables_and_sums import EachBlockJudge
 from cutune.proof.blocks.whole_grid import GridJudge
-from cutune.proof.collectives.meeting_points import (
-    cut_where_threads_meet,
-    is_meeting,
-    where_threads_meet,
-)
 from cutune.proof.collectives.reductions import Reduction, Reductions, reduced_by, settled_by
 from cutune.proof.collectives.run_ends import Unsettled
 from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused, in_source, ordered_first
-from cutune.proof.flow.graph import Graph, Irreducible, is_straight, register_pressure
+from cutune.proof.flow.graph import (
+    Graph,
+    Irreducible,
+    cut_where_threads_meet,
+    is_meeting,
+    is_straight,
+    register_pressure,
+)
 from cutune.proof.flow.ranges import Ranges
 from cutune.proof.flow.second_tests import without_second_tests
 from cutune.proof.flow.simplified import (
@@ -76,7 +78,6 @@ _OF_REDUCTIONS = frozenset({Code.RACE, Code.BLOCK_RESULT})
 _OVER_WARPS = (None, "threadIdx.x in a condition")
 _NO_LINES = frozenset[int]()
 _OF_ROWS = (KeptGrid, RowsOfWarps)
-_IN_WIDE_ROWS = (BuiltIns(), *OVER_WARPS)
 _BOUNDING = frozenset({"maxntid", "reqntid", "minnctapersm", "maxnreg"})
 
 
@@ -130,7 +131,7 @@ def _by_readings(module: Module, function: Function) -> EntryProof:
 
 def _in_wide_rows(module: Module, function: Function) -> EntryProof | None:
     """Judge by ids where the launch is asked that sizes are as large as any block."""
-    for reading in _IN_WIDE_ROWS:
+    for reading in (BuiltIns(), *OVER_WARPS):
         asked = replace(reading, loops=set(), wide=set())
         proof = judge(module, function, asked)
         if not asked.wide:
@@ -339,7 +340,7 @@ class _EntryProver:
         self.operations.have_lanes = False
         if isinstance(rows, RowsOfEachBlock):
             rows.has_one_dimension = True
-            self._find_reductions(rows, where_threads_meet(self.graph))
+            self._find_reductions(rows, self.graph.meeting_blocks)
             self.recorder.sums.adding |= {line for one in self.reductions for line in one.effects}
             proof = self._verdict_beside_ids(rows)
         else:

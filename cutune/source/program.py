@@ -465,8 +465,8 @@ class LaunchSite:
     by_arguments: bool = False
     #: Is the kernel named with the type of its copy, since other functions share its name?
     by_copy: bool = False
-    #: The line of the macro in whose argument it stands, where the compiler sees it.
-    macro_line: int | None = None
+    macro_line: int | None = None  # where the compiler sees the macro in whose argument it is
+    pointer: str | None = None  # the callee as written, where it may lead to several kernels
 
     @property
     def compiled_line(self) -> int:

@@ -203,16 +203,16 @@ void all(int n, int *x, int type) {
     ((add<int><<<blocks, width>>>(n, x, 4)));  // tunable
     GROUPED((void)add<int><<<blocks, width>>>(n, x, 4));  // CT205
     NAMED("named", { add<int><<<blocks, width>>>(n, x, 8); });  // tunable
-    SHOWN(add<int><<<blocks, width>>>(n, x, 16));  // CT205
-    SHADOWING(add<int><<<(n + width - 1) / width, width>>>(n, x, 32));  // CT205
+    SHOWN(add<int><<<blocks, width>>>(n, x, 16));  // CT244
+    SHADOWING(add<int><<<(n + width - 1) / width, width>>>(n, x, 32));  // CT244
     SHADOWING({ add<int><<<(n + width - 1) / width, width>>>(n, x, 64); });  // CT244
     NEVER({ add<int><<<blocks, width>>>(n, x, 128); });  // CT244
     TWICE((add<int><<<BLOCKS(n, WIDTH), WIDTH>>>(n, x, 256)), 3);  // tunable
     CHECKED(add<int><<<(n + WIDTH - 1) / WIDTH, WIDTH>>>(n, x, 512));  // tunable
-    SHADOWING(add<int><<<BLOCKS(n, VARIABLE), VARIABLE>>>(n, x, 1024));  // CT205
-    CHECKED(add<int><<<BLOCKS(n, VARIED), VARIED>>>(n, x, 2048));  // CT205
-    CHECKED(take<int><<<blocks, WIDTH>>>(n, x, 4096));  // CT205
-    SHOWN(add<int><<<blocks, WIDTH>>>(n, x, 8192));  // CT205
+    SHADOWING(add<int><<<BLOCKS(n, VARIABLE), VARIABLE>>>(n, x, 1024));  // CT244
+    CHECKED(add<int><<<BLOCKS(n, VARIED), VARIED>>>(n, x, 2048));  // CT244
+    CHECKED(take<int><<<blocks, WIDTH>>>(n, x, 4096));  // CT244
+    SHOWN(add<int><<<blocks, WIDTH>>>(n, x, 8192));  // CT244
 }
 int main() {
     const int n = 1000;

@@ -461,9 +461,14 @@ def outcomes(
     for model in models:
         for site in model.kernel.sites:
             modelled.setdefault(site, set()).add(model.kernel.entry)
+    launches = [*seen]
+    known = {(one.file, one.line) for one in launches if one.site in modelled}
     return [
         _outcome(one, sorted(modelled.get(one.site, ())), choices, said, multiprocessors)
-        for one in seen
+        for one in launches
+        # Of kernels to which a pointer may lead, those that were launched.
+        if not (one.is_possible and one.is_tunable and one.site not in modelled)
+        or (one.file, one.line) not in known
     ]
 
 

@@ -72,7 +72,7 @@ def _launch_json(program: Program, site: LaunchSite) -> Json:
     return {
         "id": site.id,
         "kernel": site.kernel,
-        "callee": site.callee,
+        "callee": site.pointer or site.callee,
         **_at(site.source, site.span),
         "function": site.function,
         "verdict": verdict_of(program, site),

@@ -96,7 +96,7 @@ def _not_clear(
     others = [name for name in instances if not may_launch(program, site, name)]
     if others:
         return Diagnostic.at(Code.OTHER_ENTRY, *where, entry=min(others), kernel=site.kernel)
-    if not instances:
+    if not instances and site.pointer is None:
         return Diagnostic.at(Code.NEVER_LAUNCHED, *where, kernel=site.kernel)
     if sum(map(len, instances.values())) > len(set().union(*instances.values())):
         return Diagnostic.at(Code.MANY_INSTANCES, *where, kernel=site.kernel)

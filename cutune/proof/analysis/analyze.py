@@ -184,8 +184,10 @@ def _launches(
     for file in texts.written:
         first, is_early = len(launches) + 1, file.source.path in texts.early
         named = launched_kernels(file, by_name, ask_launches)
-        sites, remarks = launch_sites(file, texts.unit, known, first, is_early, named)
-        launches += [replace(site, entries=entries.get(site.kernel, ())) for site in sites]
+        is_main = file is texts.syntax
+        sites, remarks = launch_sites(file, texts.unit, known, first, is_early, named, is_main)
+        known_by = (site.entries or entries.get(site.kernel, ()) for site in sites)
+        launches += [replace(s, entries=its) for s, its in zip(sites, known_by, strict=True)]
         diagnostics += remarks
     return tuple(launches), diagnostics
 

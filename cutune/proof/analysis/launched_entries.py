@@ -28,7 +28,7 @@ from cutune.source.launches.callees import callee_named
 from cutune.source.launches.verdicts import because
 from cutune.source.program import Kernel, LaunchSite, Program, Verdict
 from cutune.source.rewrite.c_text import one_line, prelude_edit
-from cutune.source.rewrite.edits import function_at, with_variant_copies
+from cutune.source.rewrite.edits import by_launch, function_at, with_variant_copies
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.source.syntax.directives import renumbers
 from cutune.toolchain.kernel_names import (
@@ -65,9 +65,13 @@ def with_launched_entries(program: Program, launches: Sequence[HostLaunch]) -> P
     diagnostics = list(program.diagnostics)
     for place, written in _sites_by_place(program.launches).items():
         here = [] if written[0].source.path in renumbered else told[place]
+        launching = [of_one[0] for of_one in by_launch(written)]
         for site in written:
             known = elsewhere.get(site.kernel)
-            sites[site.id], remark = _judged(site, written, here, is_own, known)
+            if site.pointer is not None:  # It knows what it may be.
+                sites[site.id], remark = site, None
+            else:
+                sites[site.id], remark = _judged(site, launching, here, is_own, known)
             diagnostics += [remark] if remark is not None else []
     judged = tuple(sites[site.id] for site in program.launches)
     return replace(program, launches=judged, diagnostics=tuple(diagnostics))
@@ -132,7 +136,7 @@ def _judged(
     if any(launch.indirect for one, launch in pairs if one is site):
         return _refused(site, Code.INDIRECT_LAUNCH, callee=site.callee)
     # What a pointer calls has another name than the pointer.
-    direct = [(one, launch) for one, launch in pairs if one is site or not launch.indirect]
+    direct = [(o, t) for o, t in pairs if o is site or not (t.indirect or o.pointer)]
     called = ((one.kernel, entry) for one, launch in direct for entry in launch.entries)
     others = sorted({entry for kernel, entry in called if not is_own(entry, kernel)})
     if others:
@@ -256,7 +260,8 @@ def _confirmed(
     program: Program, wanted: Collection[int], told: Iterable[HostLaunch]
 ) -> Iterator[LaunchSite]:
     lines = launches_by_place(told)
-    for place, sites in _sites_by_place(program.launches).items():
+    for place, written in _sites_by_place(program.launches).items():
+        sites = [launch[0] for launch in by_launch(written)]
         counts = [len(_callees(program, s)) if s.id in wanted else 1 for s in sites]
         if sum(counts) != len(lines[place]):
             continue

@@ -38,6 +38,7 @@ class SeenLaunch:
     """One launch: its place, its verdict, and why it is refused.
 
     `code`: that of the rule. `blocks`: see `constant_blocks`. `helped`: None where nothing helps.
+    `is_possible`: a pointer is launched, which may lead to the kernel.
     """
 
     site: SiteKey
@@ -49,6 +50,7 @@ class SeenLaunch:
     code: str = ""
     blocks: Count = 0
     helped: Helped | None = None
+    is_possible: bool = False
 
     def to_json(self) -> Json:
         return asdict(self)
@@ -81,6 +83,7 @@ def seen_launches(programs: Sequence[Program], flags: Sequence[str]) -> Iterator
                 _helped(programs, program, site, flags)
                 if (site.source.path, line) in helped
                 else None,
+                site.pointer is not None,
             )
 
 

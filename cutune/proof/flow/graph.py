@@ -1,23 +1,25 @@
 """Facts that follow from control flow alone. Takes a function's text, or its basic blocks.
 
 Gives dominators, loops, live registers, an estimate of the registers that a thread needs, whether
-threads run straight through, and the phases between barriers that all threads of a block reach.
+threads run straight through, and the phases between barriers that all threads of a block reach. A
+function is cut where these meet (shuffles, barriers, shared memory): a reduction may begin there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
 from cutune.core.reaching import reached
 from cutune.ptx.control_flow import BasicBlock, ControlFlow, control_flow, on_all_ways
-from cutune.ptx.taint import results, sources
-from cutune.ptx.types import UNREADABLE, Function, Instruction
+from cutune.ptx.taint import results, sources, spaces
+from cutune.ptx.types import BARRIERS, UNREADABLE, Function, Instruction, Label
 
 T = TypeVar("T")
+_MEETING = BARRIERS | {"shfl", "redux", "vote"}
 
 
 class Irreducible(Exception):
@@ -33,6 +35,12 @@ class Graph:
     @property
     def count(self) -> int:
         return len(self.flow.blocks)
+
+    @cached_property
+    def meeting_blocks(self) -> tuple[int, ...]:
+        """Those with instructions in which threads of a block meet."""
+        blocks = enumerate(self.flow.blocks)
+        return tuple(index for index, one in blocks if any(map(is_meeting, one.instructions)))
 
     @cached_property
     def predecessors(self) -> tuple[tuple[int, ...], ...]:
@@ -258,3 +266,28 @@ def is_straight(function: Function, assembly: Container[int]) -> bool:
     with suppress(*UNREADABLE):
         return not control_flow(function, lambda name: True).loops
     return False
+
+
+def cut_where_threads_meet(function: Function) -> Function:
+    """Return the function with a label in front of each such instruction behind others."""
+    body: list[Instruction | Label] = []
+    begin, was_meeting = 0, False
+    for item in function.body or ():
+        meets = isinstance(item, Instruction) and is_meeting(item)
+        if meets and not was_meeting:
+            body.insert(begin, Label(f"$meet{len(body)}"))
+        was_meeting = meets
+        body.append(item)
+        if not _takes_apart(item):
+            begin = len(body)
+    return replace(function, body=tuple(body))
+
+
+def _takes_apart(item: Instruction | Label) -> bool:
+    """Does it make halves of a value, or constants, for threads that exchange the halves?"""
+    return isinstance(item, Instruction) and item.opcode == "mov" and not item.guard
+
+
+def is_meeting(instruction: Instruction) -> bool:
+    """Tell whether threads of a block meet in an instruction."""
+    return instruction.opcode in _MEETING or "shared" in spaces(instruction)

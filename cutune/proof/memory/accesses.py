@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cutune.core.codes import Code
-from cutune.proof.collectives.meeting_points import is_meeting
+from cutune.proof.flow.graph import is_meeting
 from cutune.proof.memory.block_sums import BlockSums, Reduced
 from cutune.proof.memory.called_functions import (
     ENDINGS,

@@ -384,6 +384,15 @@ class Callees:
             )
         return self._known[name]
 
+    def is_one_function(self, name: str, scope: tuple[str, ...]) -> bool:
+        """Does a name that is looked up in a namespace mean one function, and no template else?"""
+        signatures = self.signatures(name)
+        return {one.scope for one in signatures} == {scope} and _is_one_function(signatures)
+
+    def declared_at(self, syntax: Syntax, name: str) -> list[int]:
+        """Where a text declares functions of a name."""
+        return [*_calls(syntax, name)]
+
     def _signature(self, syntax: Syntax, index: int) -> Signature | None:
         closer = syntax.brackets.partner[index + 1]
         inner = syntax.tokens[index + 2 : closer] if closer > 0 else ()

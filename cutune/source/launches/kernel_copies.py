@@ -36,6 +36,9 @@ def launched_alone(program: Program) -> Iterator[tuple[Kernel, list[LaunchSite]]
     launches: defaultdict[str, list[LaunchSite]] = defaultdict(list)
     for site in program.launches:
         launches[site.kernel].append(site)
+    for name, sites in launches.items():
+        # Where a pointer may lead to it, perhaps another one is launched.
+        launches[name] = [site for site in sites if site.pointer is None] or sites
     names = Counter(kernel.name for kernel in program.kernels)
     for kernel in program.kernels:
         is_long = kernel.block_use.is_long

@@ -8,6 +8,7 @@ meaning.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,8 @@ _KEYWORDS = word_set("""
 """)
 #: What `[[maybe_unused]]` consists of.
 _OF_ATTRIBUTES = frozenset({"[", "]", "[[", "]]", "maybe_unused"})
+
+_WITH_PARAMETERS = re.compile(r"(?:#|%:)[ \t]*define[ \t]+(\w+)\(")
 
 Shown = tuple[Syntax, Launch]
 """A launch in the text that is compiled, and that text."""
@@ -61,6 +64,22 @@ class ShownLaunches:
             is_uneven = launch.callee[0] in self._matched[1]
             return bool(heads) or is_uneven or is_optional <= before.count("endif")
         return not all(self._is_as_written(launch, *seen) for seen in shown)
+
+    def is_given_to_macro(self, launch: Launch) -> bool:
+        """Is it, and nothing else, an argument of a macro of the user?"""
+        argument = _MacroArgument.around(self.syntax, launch)
+        if argument is None or not self.unit.is_expanded:
+            return False
+        tokens, (opener, _) = self.syntax.tokens, argument.call
+        before, behind = (argument.first, launch.callee[0]), (launch.end + 1, argument.last + 1)
+        is_whole = all(token.text == "(" for token in tokens[slice(*before)])
+        is_whole = is_whole and all(token.text == ")" for token in tokens[slice(*behind)])
+        return is_whole and tokens[opener - 1].text in self._macros
+
+    @cached_property
+    def _macros(self) -> frozenset[str]:
+        texts = (source.text for source in self.unit.unsteady.sources)
+        return frozenset(name for text in texts for name in _WITH_PARAMETERS.findall(text))
 
     def macro_line(self, launch: Launch) -> int | None:
         """The line at which its copies stand, if it is an argument of a macro."""

@@ -24,6 +24,7 @@ from cutune.source.launches.block_copies import may_stand_in
 from cutune.source.launches.callees import KernelReference, callee_of_copy, last_name
 from cutune.source.launches.columns import LaunchColumns
 from cutune.source.launches.effects import VARIABLE, HostTypes, doubt
+from cutune.source.launches.pointers import Pointed, PointedKernels
 from cutune.source.launches.shown_launches import ShownLaunches
 from cutune.source.program import (
     DIMENSIONS,
@@ -68,31 +69,42 @@ def launch_sites(
     first: int,
     is_early: bool,
     named: Mapping[int, str],
+    is_main: bool = True,
 ) -> tuple[tuple[LaunchSite, ...], tuple[Diagnostic, ...]]:
     """All launches of a file in order of appearance, and the messages about them.
 
     `kernels`: those of the unit; overloads and `#if` branches share a name. `first`: the id of
     the first launch. `is_early`: is the file read before the first line of the source
     (`-include`)? `named`: kernels with qualified names by the first byte of their launches.
+    `is_main`: is it the source itself? A launch through a pointer is a site for each kernel to
+    which that may lead.
     """
-    file = _File(syntax, unit, kernels, is_early, named)
+    file = _File(syntax, unit, kernels, is_early, named, is_main)
     found: list[tuple[int, Launch | Macro]] = [
         *((syntax.tokens[one.callee[0]].start, one) for one in syntax.launches),
         *((macro.body_start, macro) for macro in syntax.launch_macros),
     ]
+    judged = [one for _, each in sorted(found, key=itemgetter(0)) for one in _each(file, each)]
     sites, diagnostics = [], []
-    refusal: Diagnostic | None
-    for number, (_, one) in enumerate(sorted(found, key=itemgetter(0)), first):
-        if isinstance(one, Macro):
-            site, refusal = _in_macro(syntax, one, number)
-        else:
-            site, refusal = _Judged(file, one).site(number)
+    for number, one in enumerate(judged, first):
+        site, refusal = (
+            _in_macro(syntax, one, number) if isinstance(one, Macro) else one.site(number)
+        )
         sites.append(site)
         if refusal is not None:
             diagnostics.append(replace(refusal, source=syntax.source, span=site.span))
         elif (kernel := next(iter(kernels.get(site.kernel, ())), None)) is not None:
-            diagnostics += _mismatches(kernel, site)
+            # A kernel to which a pointer may lead is perhaps launched elsewhere.
+            diagnostics += _mismatches(kernel, site) if site.pointer is None else ()
     return tuple(sites), tuple(diagnostics)
+
+
+def _each(file: _File, one: Launch | Macro) -> list[_Judged] | list[Macro]:
+    """All that is judged of a launch: itself, or each kernel to which its pointer may lead."""
+    if isinstance(one, Macro):
+        return [one]
+    launch = _Judged(file, one)
+    return [replace(launch, pointed=kernel) for kernel in launch.kernels_behind()] or [launch]
 
 
 def _in_macro(syntax: Syntax, macro: Macro, number: int) -> tuple[LaunchSite, Diagnostic]:
@@ -121,11 +133,18 @@ class _File:
     """What the launches of one file are judged by; see `launch_sites`."""
 
     def __init__(
-        self, syntax: Syntax, unit: Unit, kernels: ByName, is_early: bool, named: Mapping[int, str]
+        self,
+        syntax: Syntax,
+        unit: Unit,
+        kernels: ByName,
+        is_early: bool,
+        named: Mapping[int, str],
+        is_main: bool,
     ) -> None:
         self.syntax, self.unit, self.kernels = syntax, unit, kernels
-        self.is_early, self.named = is_early, named
+        self.is_early, self.named, self.is_main = is_early, named, is_main
         self.types, self.columns = HostTypes(unit), LaunchColumns(unit)
+        self.pointed = PointedKernels(unit, kernels, self.types.callees)
         self.shown, self.configurations = ShownLaunches(syntax, unit), Configurations(unit)
         #: First tokens of launches that stay because the pragma before them says so.
         self.ignored = set[int]()
@@ -161,10 +180,21 @@ class _File:
 
 @dataclass(frozen=True)
 class _Judged:
-    """A launch that is judged; refusals are messages whose place is that of the launch."""
+    """A launch that is judged; refusals are messages whose place is that of the launch.
+
+    `pointed`: the kernel to which its callee, a pointer, may lead.
+    """
 
     file: _File
     launch: Launch
+    pointed: Pointed | None = None
+
+    def kernels_behind(self) -> list[Pointed]:
+        """The kernels to which its callee may lead, where this is a pointer."""
+        is_pointer = self._refusal_of_pointer() is not None or self._is_other_variable
+        if not is_pointer or self._refusal_of_place() or self._refusal_of_text():
+            return []
+        return self.file.pointed.of(self.launch, self.file.shown.of(self.launch), self.file.is_main)
 
     def site(self, number: int) -> tuple[LaunchSite, Diagnostic | None]:
         syntax, launch, callee = self.file.syntax, self.launch, self.callee
@@ -179,7 +209,7 @@ class _Judged:
             kernel=self._called_name,
             source=syntax.source,
             span=syntax.span((launch.callee[0], launch.end)),
-            callee=syntax.text(launch.callee),
+            callee=self._callee_text,
             configuration=tuple(map(syntax.text, launch.configuration)),
             configuration_spans=tuple(map(syntax.span, launch.configuration)),
             arguments=tuple(map(syntax.text, launch.arguments)),
@@ -190,6 +220,7 @@ class _Judged:
             resolved=self.resolved,
             by_calls=self.file.configurations.by_calls(syntax, launch) if refusal else None,
             shared=shared,
+            entries=self.pointed.entries if self.pointed is not None else (),
             called=brackets if callee else None,
             is_global=callee.is_global if callee else False,
             deduced=callee.deduced if callee else (),
@@ -197,12 +228,15 @@ class _Judged:
             by_copy=callee.by_copy if callee else False,
             brackets=brackets,
             macro_line=self.file.shown.macro_line(launch),
+            pointer=syntax.text(launch.callee) if self.pointed is not None else None,
         )
         return site, refusal
 
     @cached_property
     def name(self) -> str:
         """The kernel's own name: the last of the callee, but for template arguments and indices."""
+        if self.pointed is not None:
+            return self.pointed.kernel
         tokens = self.file.syntax.part(self.launch.callee)
         if len(tokens) == 1:
             tokens = self.file.unit.with_macros(tokens) or tokens
@@ -212,7 +246,12 @@ class _Judged:
     def _called_name(self) -> str:
         """The name of the kernel in the program: the qualified one where others share the last."""
         start = self.file.syntax.tokens[self.launch.callee[0]].start
-        return self.file.named.get(start, self.name)
+        return self.file.named.get(start, self.name) if self.pointed is None else self.name
+
+    @property
+    def _callee_text(self) -> str:
+        written = self.file.syntax.text(self.launch.callee)
+        return written if self.pointed is None else self.pointed.callee
 
     @cached_property
     def kernels(self) -> Sequence[Kernel]:
@@ -228,6 +267,8 @@ class _Judged:
         file, launch, kernel = self.file, self.launch, self.kernel
         if kernel is None:
             return None
+        if self.pointed is not None:
+            return KernelReference(is_global=True, deduced=())
         return file.types.callees.of(file.syntax, launch, kernel, file.shown.of(launch))
 
     @cached_property
@@ -304,11 +345,13 @@ class _Judged:
 
     def _may_be_copy(self, copy: KernelCopy) -> bool:
         text, launch = self.file.syntax.text, self.launch
-        written, arguments = map(text, launch.configuration), map(text, launch.arguments)
+        written, arguments = map(text, launch.configuration), [*map(text, launch.arguments)]
+        if any("..." in argument for argument in arguments):
+            arguments = []  # Several may be in one.
         return (
             self.callee is not None
-            and callee_of_copy(text(launch.callee), self.name, copy) is not None
-            and may_stand_in(copy, self.resolved, [*written], [*arguments])
+            and callee_of_copy(self._callee_text, self.name, copy) is not None
+            and may_stand_in(copy, self.resolved, [*written], arguments)
             and all(map(self._keeps_width, copy.widths))
         )
 
@@ -322,27 +365,42 @@ class _Judged:
         return file.configurations.keeps_block(file.syntax, launch, place, width, passed_as)
 
     def _refusal(self) -> Diagnostic | None:
-        file, launch, kernel, name = self.file, self.launch, self.kernel, self.name
-        text, function, unit = file.syntax.text, launch.function, file.unit
+        is_named = self.pointed is None
+        pointer = self._refusal_of_pointer() if is_named else None
+        return self._refusal_of_place() or pointer or self._refusal_of_text() or self._unproven()
+
+    def _refusal_of_place(self) -> Diagnostic | None:
+        file, launch, function = self.file, self.launch, self.launch.function
         if file.is_early:
             return Diagnostic.at(Code.EARLY_HEADER)
         if launch.callee[0] in file.ignored:
             return Diagnostic.at(Code.IGNORED)
         if function is not None and function.is_device_code:
-            return Diagnostic.at(Code.DEVICE_LAUNCH, name=name)
+            return Diagnostic.at(Code.DEVICE_LAUNCH, name=self.name)
         if launch.directive_inside:
             return Diagnostic.at(Code.DIRECTIVE_IN_LAUNCH)
-        if kernel is None and function is not None and self._is_argument(function):
-            return Diagnostic.at(Code.KERNEL_ARGUMENT, name=name, function=function.name)
+        return None
+
+    def _refusal_of_pointer(self) -> Diagnostic | None:
+        """Why it is not certain what is called."""
+        launch, function = self.launch, self.launch.function
+        if self.kernel is None and function is not None and self._is_argument(function):
+            return Diagnostic.at(Code.KERNEL_ARGUMENT, name=self.name, function=function.name)
         if self._is_indirect():
-            return Diagnostic.at(Code.INDIRECT_LAUNCH, callee=text(launch.callee))
+            return Diagnostic.at(Code.INDIRECT_LAUNCH, callee=self.file.syntax.text(launch.callee))
+        return None
+
+    def _refusal_of_text(self) -> Diagnostic | None:
+        """Why a launch that is written so stays, whatever its kernel."""
+        file, launch, function = self.file, self.launch, self.launch.function
+        text, unit = file.syntax.text, file.unit
         written = [first <= last for first, last in launch.configuration]
         # An argument of a macro may be all of a statement there.
         is_statement = launch.is_statement or file.shown.macro_line(launch) is not None
         if not is_statement or function is None or self._has_no_place_for_a_loop:
-            return Diagnostic.at(
-                Code.UNCOMPILED_LAUNCH if self._is_in_hole else Code.NOT_A_STATEMENT
-            )
+            uncompiled = Code.UNCOMPILED_LAUNCH if self._is_in_hole else Code.NOT_A_STATEMENT
+            is_changed = not is_statement and file.shown.is_given_to_macro(launch)
+            return Diagnostic.at(Code.HIDDEN_LAUNCH if is_changed else uncompiled)
         if not (2 <= len(written) <= 4 and all(written)):
             texts = ", ".join(map(text, launch.configuration)).split()
             return Diagnostic.at(Code.HIDDEN_CONFIGURATION, text=" ".join(texts))
@@ -350,6 +408,11 @@ class _Judged:
             return Diagnostic.at(Code.HIDDEN_LAUNCH)
         if unit.is_expanded and not file.shown.of(launch):
             return Diagnostic.at(Code.UNCOMPILED_LAUNCH)
+        return None
+
+    def _unproven(self) -> Diagnostic | None:
+        """Why a launch of its kernel stays."""
+        kernel, name, unit = self.kernel, self.name, self.file.unit
         if kernel is None and not unit.is_expanded and name in unit.functions:
             # A macro makes it a kernel, where the file can be read.
             unread = Code.NO_COMPILED_CODE
@@ -383,6 +446,13 @@ class _Judged:
             return False
         name = self.file.syntax.tokens[first].text
         return self.file.declared_in(function).get(name, self.launch.end) < first - 1
+
+    @property
+    def _is_other_variable(self) -> bool:
+        """Is it a name that no function has, as that of a member, or of a global variable?"""
+        first, last = self.launch.callee
+        is_known = self.kernel is not None or self.name in self.file.unit.functions
+        return first == last and not (is_known or self.file.types.callees.signatures(self.name))
 
     def _is_argument(self, function: SourceFunction) -> bool:
         head = self.file.syntax.part((function.first, function.parameters[1]))

@@ -8,7 +8,9 @@ gemm<<<cutune_7.grid, …>>>(n, A)`. Both are one statement on the same lines. A
 launched as `cutune_call(gemm, cutune_copied<256, 0, 0>(cutune_copy_gemm::gemm))(n, A)`, one with
 variants as `cutune_call(gemm, cutune_variants(gemm__restrict))(n, A)`. Where the arguments choose
 among kernels of a name, each is named as `static_cast<decltype(cutune_which_gemm(n, A))>(gemm)`; a
-kernel with a copy whose name other functions share as `static_cast<decltype(&COPY)>(gemm)`.
+kernel with a copy whose name other functions share as `static_cast<decltype(&COPY)>(gemm)`. A
+pointer to one of several kernels, each a site, is launched as `cutune_pointed(+p, cutune_branch(7,
+cutune_call(gemm), cutune_branch(8, cutune_call(gemv))))(n, A)`.
 
 `int m = 32;` becomes `int m = CALL(32, …);` on the same line; `#define WPT 1` gets another text.
 A copy for other values stands right behind its declaration, so that it sees what that sees. A
@@ -82,6 +84,38 @@ def launch_edits(
     if site.filled:
         arguments = ", ".join(["", *site.filled] if site.arguments else site.filled)
         yield Edit.insert(site.span.end - 1, arguments)
+
+
+def edits_of(program: Program, sites: Iterable[LaunchSite]) -> Iterator[tuple[Source, list[Edit]]]:
+    """The edits of each launch, with its file; of a pointer for all kernels that it may lead to."""
+    for launch in by_launch(sites):
+        first, kernel = launch[0], program.kernel(launch[0].kernel)
+        edits = launch_edits(first, kernel, variants_at(program, first))
+        if first.pointer is not None:
+            edits = _pointer_edits(program, launch)
+        yield first.source, [*edits]
+
+
+def by_launch(sites: Iterable[LaunchSite]) -> list[list[LaunchSite]]:
+    """Sites of one launch together: those of the kernels to which its pointer may lead."""
+    found: dict[tuple[str, Span], list[LaunchSite]] = {}
+    for site in sites:
+        found.setdefault((site.source.path, site.span), []).append(site)
+    return [*found.values()]
+
+
+def _pointer_edits(program: Program, sites: Sequence[LaunchSite]) -> Iterator[Edit]:
+    site, text = sites[0], ""
+    for one in reversed(sites):
+        told = _told(one, program.kernel(one.kernel), variants_at(program, one))
+        callee = ", ".join([function_at(one, one.callee), *told])
+        text = f", cutune_branch({one.id}, cutune_call({callee}){text})"
+    configuration = ", ".join(one_line(site.source[span]) for span in site.configuration_spans)
+    # An object may be one that is converted to a pointer.
+    head = f"cutune_launch({site.id}, {configuration}) ? (void)0 : cutune_pointed(+"
+    yield Edit.insert(site.span.start, head)
+    assert site.called is not None, "its kernel is named"
+    yield Edit(site.called, f"{text})" + line_structure(site.source[site.called]))
 
 
 def _cast_at(site: LaunchSite, kernel: Kernel | None) -> str:
@@ -187,21 +221,27 @@ def with_launch_edits(
             Diagnostic.at(Code.HIDDEN_MEMBER, site.source, site.span, name=hidden) for site in sites
         )
     unit = unit.with_prelude(prelude)
-    for site in sites:
-        edits = launch_edits(site, program.kernel(site.kernel), variants_at(program, site))
-        unit = unit.with_numbered_edits(edits, site.source)
+    for source, edits in edits_of(program, sites):
+        unit = unit.with_numbered_edits(edits, source)
     return with_copies(unit, {site.kernel for site in sites})
 
 
 def with_callees(
     unit: TranslationUnit, callee: Callable[[LaunchSite], str | None]
 ) -> TranslationUnit:
-    """Launch other kernels, where a callee is given, and change nothing else."""
-    for site in unit.program.launches:
-        other = callee(site)
-        if other is not None:
-            span = Span(site.span.start, site.span.start + len(site.callee))
-            unit = unit.with_edits([Edit(span, other)], site.source)
+    """Launch other kernels, where a callee is given, and change nothing else.
+
+    Where a pointer is launched they are named beside it.
+    """
+    for launch in by_launch(unit.program.launches):
+        first, others = launch[0], [*filter(None, map(callee, launch))]
+        written = first.pointer or first.callee
+        span = Span(first.span.start, first.span.start + len(written))
+        if first.pointer is not None and others:
+            named = "".join(f"static_cast<void>({other}), " for other in others)
+            others = [f"({named}{one_line(written)})"]
+        edits = [Edit(span, other) for other in others]
+        unit = unit.with_edits(edits, first.source)
     return unit
 
 

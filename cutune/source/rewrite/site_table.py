@@ -121,6 +121,12 @@ def needed_headers(program: Program, sites: Sequence[LaunchSite]) -> tuple[str, 
     return ("cutune_range.h", "cutune_allocation.h", *used)
 
 
+def launching_headers(sites: Iterable[LaunchSite]) -> tuple[str, ...]:
+    """Headers that make the launches."""
+    is_pointed = any(site.pointer is not None for site in sites)
+    return ("cutune_deduced.h", "cutune_call.h", *["cutune_pointer.h"] * is_pointed)
+
+
 def _guards(kernel: Kernel) -> dict[str, str]:
     """Per dimension its guard, or how many threads have work where any number does the same."""
     found = _free_grids(kernel)

@@ -70,8 +70,8 @@ def stored(value: str) -> str:
 
 
 DEFAULT = FILL.replace("float *a", "float *a, int v = 1 * 1")
-HELPER = """@__global__ void K(int n, float *a) { BODY if (i < n) a[i] = 1; }
-template <class F> void K_go(F f, int n, float *a) { f<<<n / 64, 64>>>(n, a); }
+HELPER = """@template <class F> void K_go(F f, int n, float *a) { f<<<n / 64, 64>>>(n, a); }
+__global__ void K(int n, float *a) { BODY if (i < n) a[i] = 1; }
 void K_run(int n, float *a) { K_go(K, n, a); }""".replace("BODY", ID)
 CALLS = FILL.replace("a[i] = 1", "a[i] = K_of(i)")
 NAMESAKES = """@#ifdef QQ
@@ -137,7 +137,7 @@ LAUNCHES = (
     ),
     Remedy("CT207", "pragma cutune ignore", f"#pragma cutune ignore\n{LAUNCH}", LAUNCH),
     Remedy(
-        *("CT208", "by its name", "void (*p[])(int, float *) = {K}; p[0]<<<n / 64, 64>>>(n, a);"),
+        *("CT208", "by its name", "void (*p)(int, float *) = 0; p<<<n / 64, 64>>>(n, a);"),
         LAUNCH,
     ),
     Remedy("CT217", "as blockIdx.x * blockDim.x + threadIdx.x", stored("threadIdx.x"), stored("i")),
