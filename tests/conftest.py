@@ -88,12 +88,14 @@ def _dealt(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
     """The tests in another order: workers get equal parts of it, and take from others at the end.
 
     Each part begins with files whose tests compile, and ends with quick tests, so that all workers
-    end together.
+    end together. What is taken from others is at the end of their parts: files whose tests share
+    something come first of all, so that no two workers make it.
     """
     slow = [item for item in items if item.get_closest_marker("nvcc")]
     quick = (item for item in items if not item.get_closest_marker("nvcc"))
     parts: list[list[pytest.Item]] = [[] for _ in range(workers)]
-    for number, (_, file) in enumerate(groupby(slow, lambda item: item.path)):
+    files = [[*file] for _, file in groupby(slow, lambda item: item.path)]
+    for number, file in enumerate(sorted(files, key=_is_of_its_own)):
         parts[number % workers] += file
     left = len(items)
     for number, part in enumerate(parts):
@@ -101,6 +103,17 @@ def _dealt(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
         part.extend(islice(quick, max(0, share - len(part))))
         left -= len(part)
     return [*chain.from_iterable(parts), *quick]
+
+
+def _is_of_its_own(file: list[pytest.Item]) -> bool:
+    """Does each test of a file make all that it needs? Others have fixtures, or cached results."""
+    tests = [item for item in file if isinstance(item, pytest.Function)]
+    fixtures = {name for test in tests for name in test.fixturenames}
+    defined = vars(tests[0].module) if tests else {}
+    return fixtures.isdisjoint(defined) and not any(
+        hasattr(one, "cache_info") and one.__module__ == defined["__name__"]
+        for one in defined.values()
+    )
 
 
 def _has_nvcc() -> bool:

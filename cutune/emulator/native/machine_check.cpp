@@ -56,14 +56,22 @@ void Checker::begin_block(Execution& x) {
     order.written.assign(x.shared_bytes, 0);
 }
 
+void BlockOrder::meet(u32 warp, u32 lanes, u32 clock) {
+    if (lanes == ~0u) {  // most barriers
+        std::fill_n(&together[warp][0][0], LANES * LANES, clock);
+        return;
+    }
+    for (u32 rest = lanes; rest; rest &= rest - 1) {
+        u32* row = together[warp][__builtin_ctz(rest)];
+        for (u32 l = 0; l < LANES; l++) row[l] = lanes >> l & 1 ? clock : row[l];
+    }
+}
+
 // The lanes that ran together until now, others from now on.
 void Checker::regroup(const Warp& w) {
     BlockOrder& order = *w.execution->order;
     const u32 left = order.group[w.index];
-    for (u32 rest = left; rest; rest &= rest - 1) {
-        u32* row = order.together[w.index][__builtin_ctz(rest)];
-        for (u32 l = 0; l < LANES; l++) row[l] = left >> l & 1 ? clock_ : row[l];
-    }
+    order.meet(w.index, left, clock_);
     order.group[w.index] = w.mask;
     ++clock_;
 }
@@ -327,9 +335,7 @@ void Checker::barrier(const Execution& x, u32 number, bool everyone) {
         if (!lanes) continue;
         waiting += __builtin_popcount(lanes);
         taking_part |= 1u << w.index;
-        for (u32 rest = lanes; rest; rest &= rest - 1)
-            for (u32 l = 0; l < LANES; l++)
-                if (lanes >> l & 1) order.together[w.index][__builtin_ctz(rest)][l] = clock_;
+        order.meet(w.index, lanes, clock_);
     }
     const u32 threads = x.launch.block[0] * x.launch.block[1] * x.launch.block[2];
     if (everyone && waiting < threads)

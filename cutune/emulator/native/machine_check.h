@@ -85,6 +85,8 @@ struct BlockOrder {
     u32 arrived[BARRIERS][32] = {};
     std::vector<u8> written;             // of shared memory, by byte
     bool is_written(u64 offset, u32 bytes) const;
+    // These lanes of a warp are in step.
+    void meet(u32 warp, u32 lanes, u32 clock);
 };
 
 struct Finding {

@@ -231,7 +231,10 @@ def known_results(opcode: str, modifiers: Sequence[str], values: Sequence[Lanes]
             return numbers(computed(opcode, modifiers, [value.data for value in values]))
         except ValueError:
             return None
-    places = np.flatnonzero(np.logical_and.reduce([value.kind == NUMBER for value in values]))
+    are_known = np.ones(values[0].count if values else 0, np.bool_)
+    for value in values:
+        are_known &= value.kind == NUMBER
+    places = np.flatnonzero(are_known)
     if not places.size:
         return None
     try:

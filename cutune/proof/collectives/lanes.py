@@ -278,8 +278,11 @@ class Lanes:
         """Tell for each entry whether it is a part that holds the values of so many threads."""
         if self.threads is None:
             return np.zeros(self.count, np.bool_)
-        whole = _all_threads(threads)
-        is_whole: Flags = (self.kind == PART) & (self.threads == whole).all(axis=1)
+        is_whole: Flags = self.kind == PART
+        for word, whole in enumerate(_all_threads(threads)):
+            if not np.count_nonzero(is_whole):
+                break
+            is_whole &= self.threads[:, word] == whole
         return is_whole
 
     def sums_of_lanes(self, threads: int) -> Numbers:
@@ -355,8 +358,9 @@ def own_parts(width: int, summand: int) -> Lanes:
 
 def as_terms(lanes: Lanes, terms: Terms) -> Numbers:
     """Return the number of each entry's term; -1 where it has none, as a part of a sum."""
-    found = np.full(lanes.count, -1, np.int64)
-    found[lanes.kind == TERM] = lanes.data[lanes.kind == TERM]
+    if lanes.piece >= 0:
+        return np.full(lanes.count, -1, np.int64)
+    found = np.where(lanes.kind == TERM, lanes.data, np.int64(-1))
     if terms.of_lanes and lanes.threads is not None:
         of_lanes = lanes.sums_of_lanes(terms.threads)
         for place in np.flatnonzero(of_lanes):
@@ -367,12 +371,16 @@ def as_terms(lanes: Lanes, terms: Terms) -> Numbers:
         ("total", lanes.whole_sums(terms.threads)),
     ):
         if np.count_nonzero(where):
-            values, places = np.unique(lanes.data[where], return_inverse=True)
-            ids = [terms.number((name, int(value))) for value in values]
-            found[where] = np.array(ids, np.int64)[places]
-    if lanes.piece >= 0:
-        found[:] = -1
+            found[where] = _numbered(name, lanes.data[where], terms)
     return found
+
+
+def _numbered(name: str, values: Numbers, terms: Terms) -> Numbers | int:
+    """The numbers of the terms that are made of these values, or that of all of them."""
+    if are_all(values == values[0]):
+        return terms.number((name, int(values[0])))
+    each, places = np.unique(values, return_inverse=True)
+    return np.array([terms.number((name, int(value))) for value in each], np.int64)[places]
 
 
 def negated(value: Lanes) -> Lanes:
@@ -382,17 +390,22 @@ def negated(value: Lanes) -> Lanes:
 
 def applied(name: str, operands: Sequence[Lanes], terms: Terms) -> Lanes:
     """Return the terms that a function gives: the same for the same operands."""
-    columns = np.stack([as_terms(one, terms) for one in operands], axis=1)
-    if not (columns >= 0).all(axis=1).any():
-        return unknown(len(columns))
-    if are_all(columns == columns[0]):
-        number = terms.number((name, *columns[0].tolist()))
-        return uniform(len(columns), TERM, number)
-    rows = [*map(tuple, columns.tolist())]
-    ids = {row: -1 if min(row) < 0 else terms.number((name, *row)) for row in sorted({*rows})}
-    data = np.array([ids[row] for row in rows], np.int64)
-    kind = np.where(data < 0, UNKNOWN, TERM).astype(np.uint8)
-    return Lanes(kind, data)
+    columns, count = list[Numbers](), operands[0].count
+    known = np.ones(count, np.bool_)
+    for one in operands:
+        columns.append(as_terms(one, terms))
+        known &= columns[-1] >= 0
+        if not np.count_nonzero(known):
+            return unknown(count)
+    if all(are_all(column == column[0]) for column in columns):
+        number = terms.number((name, *(int(column[0]) for column in columns)))
+        return uniform(count, TERM, number)
+    places = np.flatnonzero(known)
+    rows = [*zip(*(column[places].tolist() for column in columns), strict=True)]
+    ids = {row: terms.number((name, *row)) for row in sorted({*rows})}
+    data = np.full(count, -1, np.int64)
+    data[places] = [ids[row] for row in rows]
+    return Lanes(np.where(known, np.uint8(TERM), np.uint8(UNKNOWN)), data)
 
 
 def combined(operation: str, first: Lanes, second: Lanes, terms: Terms) -> Lanes:
@@ -405,9 +418,18 @@ def combined(operation: str, first: Lanes, second: Lanes, terms: Terms) -> Lanes
         return joined
     result = applied(operation, (first, second), terms)
     for one, other in ((first, second), (second, first)):
-        is_neutral = (one.kind == NUMBER) & np.isin(one.data, _signed(neutral(operation)))
-        result = result.written(is_neutral & _is_kept(operation, other, terms), other)
+        is_neutral = _are_neutral(operation, one)
+        if np.count_nonzero(is_neutral):
+            result = result.written(is_neutral & _is_kept(operation, other, terms), other)
     return result.written(is_joined, joined)
+
+
+def _are_neutral(operation: str, lanes: Lanes) -> Flags:
+    """Tell which entries are numbers that an operation ignores."""
+    are_numbers: Flags = lanes.kind == NUMBER
+    if np.count_nonzero(are_numbers):
+        are_numbers &= np.isin(lanes.data, _signed(neutral(operation)))
+    return are_numbers
 
 
 def _is_kept(operation: str, lanes: Lanes, terms: Terms) -> Flags:
@@ -444,7 +466,8 @@ def _joined_parts(operation: str, first: Lanes, second: Lanes, terms: Terms) -> 
                 continue
             assert other.threads is not None, "parts hold threads"
             if not is_idempotent(operation):
-                both &= ~(one.threads & other.threads).any(axis=1)
+                for word in range(one.threads.shape[1]):
+                    both &= (one.threads[:, word] & other.threads[:, word]) == 0
             number = terms.number(replace(known, operation=operation))
             joined = uniform(one.count, PART, number)
             joined = Lanes(joined.kind, joined.data, one.threads | other.threads)

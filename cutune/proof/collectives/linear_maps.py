@@ -24,6 +24,7 @@ from cutune.proof.collectives.lanes import (
     Lanes,
     Summand,
     Terms,
+    are_all,
     as_terms,
     distinct,
     is_rounded,
@@ -47,11 +48,12 @@ def with_mapped_parts(
     found, is_sum = result, False
     if any(one.piece >= 0 or result.piece >= 0 for one in operands):
         return result, False
-    for index, part in enumerate(operands):
+    is_unknown = result.kind == UNKNOWN
+    for index, part in enumerate(operands if np.count_nonzero(is_unknown) else ()):
         if part.threads is None:
             continue
         others = [*operands[:index], *operands[index + 1 :]]
-        is_part = (part.kind == PART) & (result.kind == UNKNOWN) & ~part.whole_sums(terms.threads)
+        is_part = (part.kind == PART) & is_unknown & ~part.whole_sums(terms.threads)
         for number in distinct(part.data[is_part]):
             summand = terms.summand(number)
             here = is_part & (part.data == number)
@@ -79,10 +81,13 @@ def mapped(summand: Summand, name: str, index: int, others: Sequence[object]) ->
 
 def _shared_by_all(others: Sequence[Lanes], where: Flags, terms: Terms) -> tuple[int, ...] | None:
     """The terms of the other operands, each alike in all these threads; None: one is not."""
-    found = [np.unique(as_terms(other, terms)[where]) for other in others]
-    if any(len(one) != 1 or one[0] < 0 for one in found):
-        return None
-    return tuple(int(one[0]) for one in found)
+    found = list[int]()
+    for other in others:
+        shared = as_terms(other, terms)[where]
+        if shared[0] < 0 or not are_all(shared == shared[0]):
+            return None
+        found.append(int(shared[0]))
+    return tuple(found)
 
 
 def _operation_behind(name: str, operation: str, is_first: bool) -> str | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
 
 from cutune.core.codes import Code
 from cutune.proof.flow.graph import Graph
@@ -110,6 +110,7 @@ class Walk:
     _unsteady: set[Stepping] = field(default_factory=set)
     #: The values of registers with a step at the header, in this walk.
     _at_header: dict[Stepping, IntegerPolynomial] = field(default_factory=dict)
+    _decisions: dict[int, tuple[Predicate, int, AtomProperties]] = field(default_factory=dict)
     _ends: list[dict[str, Value]] = field(default_factory=list)
     _known: list[Known | None] = field(default_factory=list)
 
@@ -306,8 +307,16 @@ class Walk:
 
     def decided(self, block: int) -> AtomProperties:
         """Return the properties of the conditions that decide from where a block is reached."""
-        deciders = (self.branches[b] for b in self.graph.deciders(block) if b in self.branches)
-        return properties_of_all(deciders, self.atoms)
+        deciders = (b for b in self.graph.deciders(block) if b in self.branches)
+        return reduce(AtomProperties.joined, map(self._of_branch, deciders), NOTHING)
+
+    def _of_branch(self, block: int) -> AtomProperties:
+        """The properties of a branch, looked for anew where it, or any atom, is another one."""
+        branch, changes = self.branches[block], self.atoms.changes
+        known = self._decisions.get(block)
+        if known is None or known[0] is not branch or known[1] != changes:
+            known = self._decisions[block] = branch, changes, properties_of(branch, self.atoms)
+        return known[2]
 
     def _learn(self) -> bool:
         """Learn from the values that loops bring back to their headers; was anything new?"""

@@ -151,12 +151,14 @@ class Alternatives:
 class Atoms:
     """The atoms of one entry. `threads_per_id`: more than one where ids are those of warps.
 
-    `raw_ids`: are ids and the number of threads raw, too? `most_blocks`: of a launch.
+    `raw_ids`: are ids and the number of threads raw, too? `most_blocks`: of a launch. `changes`:
+    how often an atom that was known has got other properties.
     """
 
     threads_per_id: int = 1
     raw_ids: bool = False
     most_blocks: int = MOST_THREADS
+    changes: int = 0
     _properties: dict[Atom, AtomProperties] = field(default_factory=dict)
     _operations: dict[Atom, AtomOperation] = field(default_factory=dict)
     _interned: dict[AtomOperation, Atom] = field(default_factory=dict)
@@ -189,13 +191,13 @@ class Atoms:
     def parameter(self, name: str, interval: Interval = ANYTHING) -> IntegerPolynomial:
         """Make a kernel parameter, or a part of one."""
         atom = Atom(PARAMETER, name)
-        self._properties[atom] = AtomProperties(interval=interval)
+        self._note(atom, AtomProperties(interval=interval))
         return IntegerPolynomial.atom(*atom)
 
     def named(self, name: str, properties: AtomProperties) -> IntegerPolynomial:
         """Make the atom of this name, for a value that is no function of operands."""
         atom = Atom(OPAQUE, name)
-        self._properties[atom] = properties
+        self._note(atom, properties)
         return IntegerPolynomial.atom(*atom)
 
     def computed(self, operation: AtomOperation, properties: AtomProperties) -> IntegerPolynomial:
@@ -205,8 +207,15 @@ class Atoms:
             atom = Atom(OPAQUE, f"#{len(self._interned)}")
             self._interned[operation] = atom
             self._operations[atom] = operation
-        self._properties[atom] = properties
+        self._note(atom, properties)
         return IntegerPolynomial.atom(*atom)
+
+    def _note(self, atom: Atom, properties: AtomProperties) -> None:
+        # Of a parameter something is known before it is noted, of what is opaque nothing.
+        before = self._properties.get(atom, NOTHING if atom.kind == PARAMETER else properties)
+        if before is not properties and before != properties:
+            self.changes += 1
+        self._properties[atom] = properties
 
     def of(self, value: IntegerPolynomial) -> AtomProperties:
         """Return the properties of a polynomial."""
