@@ -137,7 +137,7 @@ def noted_launches(workspace: Workspace) -> list[SeenLaunch]:
 
     paths = _notes(workspace, _LAUNCHES)
     read = (read_typed(path, LAUNCHES_SCHEMA, SeenLaunches, _COMMAND) for path in paths)
-    return [launch for one in read for launch in one.launches]
+    return [launch for one in read for launch in one.from_here()]
 
 
 def registered(workspace: Workspace) -> list[CompiledSource]:
@@ -232,7 +232,8 @@ def note(unit: CompiledSource, workspace: Workspace, program: Program) -> None:
         unit.note(workspace, _SEEN, LENDING_SCHEMA, document)
     if program.launches:
         launches = [one.to_json() for one in seen_launches([program], unit.flags)]
-        unit.note(workspace, _LAUNCHES, LAUNCHES_SCHEMA, {"launches": launches})
+        document = {"folder": unit.folder, "launches": launches}
+        unit.note(workspace, _LAUNCHES, LAUNCHES_SCHEMA, document)
 
 
 def connect(workspace: Workspace) -> bool:
