@@ -122,7 +122,7 @@ def something_to_do(command: Command, settings: Settings) -> bool:
     is_made = command.makes_host_code or command.makes_modules or command.links
     if EMULATED in settings.modes and is_made:
         return True
-    if not command.makes_host_code:
+    if not command.makes_host_code or not all(os.path.isfile(s.value) for s in command.sources):
         return False
     if settings.modes & {INSTRUMENT, SHAKEN}:
         texts = (_content(item.value) for item in command.sources)

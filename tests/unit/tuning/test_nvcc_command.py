@@ -168,6 +168,9 @@ def test_cmake_and_ccache_put_the_compiler_first(run: Run, tmp_path: Path) -> No
     nvcc = recording_nvcc(tmp_path / "other")
     assert run(str(nvcc), "-c", "a.cu") == [str(nvcc), "-c", "a.cu"]
     assert run("ccache", str(nvcc), "-c", "a.cu") == ["ccache", str(nvcc), "-c", "a.cu"]
+    script = str(recording_nvcc(tmp_path / "scripts").rename(tmp_path / "wrap.sh"))
+    assert run(script, str(nvcc), "-c", "a.cu") == [script, str(nvcc), "-c", "a.cu"]
+    assert run("a.o", str(nvcc))[1:] == ["a.o", str(nvcc)]
     # A source may be called so.
     assert run("nvcc.cu", "-c")[1:] == ["nvcc.cu", "-c"]
 
