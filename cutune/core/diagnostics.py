@@ -34,7 +34,7 @@ NARROWEST = 40
 INDENT = "    "
 #: No line is broken in these: a command or an option that is to be copied, what is quoted, a word.
 _WHOLE = re.compile(
-    r"""(?<=:\ )(?:cutune\ |pip\ |make\ |--[\w-]+\ (?:'|\w+=)).+?(?=[;,)]?\ \[CT|[;,)]\ |$)\S*
+    r"""(?<=:\ )(?:cutune\ |cd\ |pip\ |make\ |--[\w-]+\ (?:'|\w+=)).+?(?=[;,)]?\ \[CT|[;,)]\ |$)\S*
       | (?<!\w)'[^']*'[^\w\s]* (?!\S)
       | \S+""",
     re.VERBOSE,

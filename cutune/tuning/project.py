@@ -54,6 +54,7 @@ from cutune.tuning.nvcc.units import (
     connect,
     forget,
     lenders_of,
+    note_place,
     noted_launches,
     registered,
 )
@@ -141,6 +142,7 @@ def tune_project(
     """Build, measure, build again, tuned. Raises CT706 if it fails, CT707 if cutune saw nothing."""
     device = DeviceProfile.named(device_name.split(",", maxsplit=1)[0])
     workspace = Workspace(workspace.folder.absolute()).create()
+    note_place(workspace)
     forget(workspace, with_lending=True)
     outputs = workspace.folder / "outputs"
     outputs.unlink(missing_ok=True)

@@ -309,8 +309,29 @@ LENDS = "lends"
 _OF_TORCH = ("TORCH_", "__CUDA_NO_", "PYBIND11_", "_GLIBCXX_USE_CXX11_ABI")
 
 
-def unit_key(command: Command, source: Item) -> str:
-    """The key of a source: a hash of its path, macros and forced headers."""
+#: Lists the folders that have held a workspace, where it is to be found when it was moved.
+PLACES = "places"
+
+
+def noted_places(workspace: str) -> list[str]:
+    return _text_of(os.path.join(workspace, PLACES)).splitlines()
+
+
+def names_of(path: str, workspace: str) -> list[str]:
+    """The names by which a workspace may know a file: its path here, and where both were before."""
+    path, now = os.path.realpath(path), os.path.dirname(os.path.realpath(workspace))
+    if not path.startswith(os.path.join(now, "")):
+        return [path]
+    places = reversed(noted_places(workspace))
+    before = (os.path.join(root, os.path.relpath(path, now)) for root in places)
+    return list(dict.fromkeys([path, *before]))
+
+
+def unit_key(command: Command, source: Item, path: str = "") -> str:
+    """The key of a source: a hash of its path, macros and forced headers.
+
+    `path`: another one than it has now.
+    """
     # Most calls have no workspace, and start quicker without.
     import hashlib  # noqa: PLC0415
 
@@ -325,7 +346,7 @@ def unit_key(command: Command, source: Item) -> str:
         for value in command.values("compiler-options")
         if value.startswith(("-D", "-U", "-include"))
     ]
-    identity = repr((os.path.realpath(source.value), deciding))
+    identity = repr((path or os.path.realpath(source.value), deciding))
     return hashlib.sha256(identity.encode(errors="surrogateescape")).hexdigest()[:16]
 
 

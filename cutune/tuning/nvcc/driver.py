@@ -39,6 +39,7 @@ from cutune.tuning.nvcc.command import (
     Item,
     Settings,
     Usage,
+    names_of,
     read_settings,
     run_instead,
     unit_key,
@@ -142,9 +143,11 @@ def _content(path: str) -> bytes:
 
 def has_models(command: Command, source: Item, workspace: str | None) -> bool:
     """Does a workspace have models of this source, or of others that use its kernels?"""
-    folders = workspaces_of(source.value, workspace)
-    if not folders:
-        return False
-    unit = os.path.join(UNITS, unit_key(command, source))
-    files = ("models.json", os.path.join(unit, "models.json"), os.path.join(unit, LENDS))
-    return any(os.path.exists(os.path.join(folder, file)) for folder in folders for file in files)
+    for folder in workspaces_of(source.value, workspace):
+        keys = (unit_key(command, source, name) for name in names_of(source.value, folder))
+        units = [os.path.join(UNITS, key) for key in keys]
+        files = ["models.json"]
+        files += [os.path.join(unit, file) for unit in units for file in ("models.json", LENDS)]
+        if any(os.path.exists(os.path.join(folder, file)) for file in files):
+            return True
+    return False

@@ -26,15 +26,30 @@ from typing import TYPE_CHECKING, Annotated
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, known_names
 from cutune.core.typed import Meta, SiteNumber, Text
-from cutune.core.workspace import Json, Workspace, locked, make_folder, read_typed, write_document
+from cutune.core.workspace import (
+    Json,
+    Workspace,
+    append_text,
+    locked,
+    make_folder,
+    read_typed,
+    write_document,
+)
 from cutune.tuning.nvcc.command import (
     IN_ENVIRONMENT,
+    INSTRUMENT,
     LENDS,
     NOT_ABOUT_SOURCE,
+    PLACES,
     UNITS,
+    WORKSPACE,
     Command,
     Item,
+    Settings,
+    names_of,
+    noted_places,
     unit_key,
+    workspaces_of,
 )
 
 if TYPE_CHECKING:
@@ -87,6 +102,17 @@ class CompiledSource:
             flags = (*flags, "-rdc=true")
         return CompiledSource(source.value, os.getcwd(), flags, unit_key(command, source))
 
+    def moved_to(self, workspace: Workspace) -> CompiledSource:
+        """The unit as it is named where its workspace is now."""
+        unit, now = self, str(workspace.folder.resolve().parent)
+        for before in noted_places(str(workspace.folder)):
+            there, here = (os.path.join(root, "") for root in (before, now))
+            if before != now and os.path.join(unit.folder, "").startswith(there):
+                words = (unit.folder, unit.source, *unit.flags)
+                folder, source, *flags = (f"{w}/".replace(there, here)[:-1] for w in words)
+                unit = replace(unit, folder=folder, source=source, flags=tuple(flags))
+        return unit
+
     def own_workspace(self, workspace: Workspace) -> Workspace:
         return Workspace(workspace.folder / UNITS / self.key)
 
@@ -130,6 +156,35 @@ def register(unit: CompiledSource, workspace: Workspace, program: Program) -> Co
     numbered = replace(unit, first_site=first, variants=variants, by_arguments=named)
     unit.note(workspace, _UNIT, SCHEMA, asdict(numbered))
     return numbered
+
+
+def known_unit(
+    command: Command, source: Item, settings: Settings
+) -> tuple[CompiledSource, Workspace]:
+    """A unit, and the nearest workspace that knows it, else the nearest, else one beside it."""
+    unit = CompiledSource.of(command, source)
+    places = [Workspace(Path(p)) for p in workspaces_of(unit.source, settings.workspace)]
+    beside = Workspace(Path(os.path.dirname(unit.source)) / WORKSPACE)
+    if INSTRUMENT not in settings.modes:
+        named = [
+            (replace(unit, key=unit_key(command, source, name)), place)
+            for place in places
+            for name in names_of(source.value, str(place.folder))
+        ]
+        for one, place in named:
+            if one.own_workspace(place).models.exists():
+                return one, place
+        for one, place in named:
+            if place.models.exists() or lends(one, place):
+                return one, place
+    return unit, next(iter(places), beside)
+
+
+def note_place(workspace: Workspace) -> None:
+    """Note where a workspace is, so that its models are found when it is moved. Raises CT002."""
+    path, root = workspace.folder / PLACES, str(workspace.folder.resolve().parent)
+    if noted_places(str(workspace.folder))[-1:] != [root]:
+        append_text(path, f"{root}\n")
 
 
 def noted_launches(workspace: Workspace) -> list[SeenLaunch]:
@@ -232,8 +287,8 @@ def note(unit: CompiledSource, workspace: Workspace, program: Program) -> None:
         unit.note(workspace, _SEEN, LENDING_SCHEMA, document)
     if program.launches:
         launches = [one.to_json() for one in seen_launches([program], unit.flags)]
-        document = {"folder": unit.folder, "launches": launches}
-        unit.note(workspace, _LAUNCHES, LAUNCHES_SCHEMA, document)
+        seen: Json = {"folder": unit.folder, "launches": launches}
+        unit.note(workspace, _LAUNCHES, LAUNCHES_SCHEMA, seen)
 
 
 def connect(workspace: Workspace) -> bool:
@@ -264,7 +319,8 @@ def lenders_of(unit: CompiledSource, workspace: Workspace) -> list[CompiledSourc
     if not unit.has_note(workspace, _LENDERS):
         return []
     path = unit.own_workspace(workspace).folder / _LENDERS
-    return list(read_typed(path, LENDING_SCHEMA, _Lenders, _COMMAND).lenders)
+    lenders = read_typed(path, LENDING_SCHEMA, _Lenders, _COMMAND).lenders
+    return [one.moved_to(workspace) for one in lenders]
 
 
 def knows_others(unit: CompiledSource, workspace: Workspace) -> bool:

@@ -99,7 +99,7 @@ def test_that_a_file_cannot_be_written_is_said_once(
     with pytest.raises(ToldAlready):
         tune_project(project, Analyzer(), "h200", workspace)
     monkeypatch.setenv(rewriting.TOLD, str(folder / "said"))
-    rewriting._tell(CutuneError.at(Code.STALE_MODELS, path="app.cu"))
+    rewriting._tell(CutuneError.at(Code.STALE_MODELS, path="app.cu", command="cutune tune"))
     assert not (folder / "said").exists()
     rewriting._tell(CutuneError.at(Code.UNWRITABLE_FILE, path="app.d", reason="full"))
     assert (folder / "said").exists() and "cannot write 'app.d'" in capfd.readouterr().err
