@@ -111,7 +111,8 @@ def _say(code: str, **values: Any) -> None:
 def links_untuned(command: Command, workspace: str | None) -> bool:
     """Does it link launches, none of which was tuned, and is there no workspace?"""
     paths = [item.value for item in command.inputs]
-    if not command.links or any(workspaces_of(path, workspace) for path in paths):
+    known = (place for path in paths for place in workspaces_of(path, workspace))
+    if not command.links or any(map(os.path.isdir, known)):
         return False
     parts = [_content(path) for path in paths if path.endswith((".cu", ".o", ".obj"))]
     launches = any(word in part for part in parts for word in _LAUNCHES)
