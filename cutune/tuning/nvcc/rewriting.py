@@ -504,7 +504,7 @@ class _Rewriter:
             raise
         if rewritten is None:
             return None
-        folder = self.workspace.folder.absolute() / "nvcc" / f"{self.unit.key}-{mode}"
+        folder = self.workspace.folder.absolute() / "nvcc" / f"{self.unit.copy_name}-{mode}"
         shadow = ShadowSource.write(rewritten, folder)
         if mode != INSTRUMENT or shadow.tree is not None:
             return shadow

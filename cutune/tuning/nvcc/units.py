@@ -7,7 +7,7 @@ WORKSPACE/units/KEY/models.json   its models; a workspace of its own, because th
 WORKSPACE/units/KEY/seen.json     a source with kernels, or with launches of kernels that it lacks
 WORKSPACE/units/KEY/lenders.json  the units that may define what it lacks
 WORKSPACE/units/KEY/lends         others launch its kernels: its object says which code it holds
-WORKSPACE/nvcc/KEY/               the rewritten source that nvcc compiles
+WORKSPACE/nvcc/KEY-…/             the rewritten source that nvcc compiles, for each set of options
 
 A source is compiled without knowledge of the others. The first instrumented build records which
 sources lack or have kernels; later, those that lack some are read together with those that have
@@ -20,6 +20,7 @@ import os
 from collections.abc import Sequence
 from contextlib import chdir
 from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -84,6 +85,8 @@ class CompiledSource:
     variants: tuple[tuple[str, tuple[str, ...]], ...] = ()
     #: Launches that name the kernel that their arguments choose: ids among those of the unit.
     by_arguments: tuple[SiteNumber, ...] = ()
+    #: How many launch sites it has.
+    sites: SiteNumber = 0
 
     @staticmethod
     def of(command: Command, source: Item) -> CompiledSource:
@@ -101,6 +104,15 @@ class CompiledSource:
             # What it says beside the phase: device code is linked with that of others.
             flags = (*flags, "-rdc=true")
         return CompiledSource(source.value, os.getcwd(), flags, unit_key(command, source))
+
+    @property
+    def copy_name(self) -> str:
+        """Names its rewritten copy: another one where the same source may mean something else.
+
+        Two builds of it, with other headers, may run at the same time.
+        """
+        about = repr((self.folder, self.flags)).encode(errors="surrogateescape")
+        return f"{self.key}-{sha256(about).hexdigest()[:8]}"
 
     def moved_to(self, workspace: Workspace) -> CompiledSource:
         """The unit as it is named where its workspace is now."""
@@ -143,18 +155,26 @@ class CompiledSource:
 def register(unit: CompiledSource, workspace: Workspace, program: Program) -> CompiledSource:
     """Note a unit of an instrumented build; its launch sites get ids that no other unit has.
 
-    `program`: with checked variants. Several compilers may run at the same time. Raises CT002.
+    A unit that the build compiles again, for a library besides, keeps them: any of its objects may
+    be the one that runs. `program`: with checked variants. Several compilers may run at the same
+    time. Raises CT002.
     """
     make_folder(workspace.folder / UNITS)
     counter = workspace.folder / UNITS / "last-site"
-    with locked(workspace.folder / UNITS / "lock"):
-        first = int(counter.read_text()) if counter.exists() else 0
-        counter.write_text(str(first + len(program.launches)))
     kernels = program.kernels if program.has_checked_variants else ()
     variants = tuple((k.name, tuple(v.name for v in k.variants)) for k in kernels if k.variants)
     named = tuple(site.id for site in program.launches if site.by_arguments)
-    numbered = replace(unit, first_site=first, variants=variants, by_arguments=named)
-    unit.note(workspace, _UNIT, SCHEMA, asdict(numbered))
+    count = len(program.launches)
+    known = replace(unit, variants=variants, by_arguments=named, sites=count)
+    with locked(workspace.folder / UNITS / "lock"):
+        first = int(counter.read_text()) if counter.exists() else 0
+        numbered = replace(known, first_site=first)
+        before = unit.own_workspace(workspace).folder / _UNIT
+        noted = read_typed(before, SCHEMA, CompiledSource, _COMMAND) if before.exists() else None
+        if noted is not None and replace(noted, first_site=first, flags=unit.flags) == numbered:
+            return replace(numbered, first_site=noted.first_site)
+        counter.write_text(str(first + count))
+        unit.note(workspace, _UNIT, SCHEMA, asdict(numbered))
     return numbered
 
 

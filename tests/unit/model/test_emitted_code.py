@@ -315,7 +315,9 @@ def test_what_was_found_is_kept_in_a_file(refined: Path, tmp_path: Path) -> None
 
 def test_a_file_that_cannot_be_written_is_told_of_once(refined: Path) -> None:
     environment = {**os.environ, "CUTUNE": "refine", "CUTUNE_REFINE_FILE": "/"}
-    done = subprocess.run([str(refined)], env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [str(refined)], env=environment, capture_output=True, text=True, check=True
+    )
     assert done.stderr == "cutune: cannot write to CUTUNE_REFINE_FILE='/'\n"
 
 
