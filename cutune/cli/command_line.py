@@ -42,11 +42,12 @@ from cutune.tuning.nvcc.command import (
     split_list,
 )
 
-NVCC_FLAG, NVCC = "--nvcc-flag", "--nvcc"
+NVCC_FLAG, NVCC, VARY = "--nvcc-flag", "--nvcc", "--vary"
 #: All words behind its first input belong to the program that it runs.
 RUN = "run"
 #: Where a value of `--vary` belongs.
 _PLACE = re.compile(r"\{\w+\}")
+_VARIATION = re.compile(r"(?!\d)\w+=.")
 _NUMBER = re.compile(r"-\.?\d")
 UNKNOWN = "?"
 #: About the output of this one call.
@@ -89,6 +90,12 @@ def _unquoted(words: Sequence[str]) -> str:
     return f"the command line that is run is one word: --run {shlex.quote(run)}"
 
 
+def _apart(words: Sequence[str]) -> str:
+    """What to write for variations that stand behind one option."""
+    varied = takewhile(_VARIATION.match, words)
+    return f"each name has an option of its own: {' '.join(f'{VARY} {one}' for one in varied)}"
+
+
 class _Reader:
     def __init__(self, verbs: Mapping[str, Parser], name: str) -> None:
         self._verbs, self._parser = verbs, verbs[name]
@@ -114,6 +121,12 @@ class _Reader:
             elif not word.startswith("-") or word == "-":
                 if _PLACE.fullmatch(word) and self._options[-2:-1] == ["--run"]:
                     self._parser.error(_unquoted([self._options[-1], *rest]))
+                if (
+                    self._options[-2:-1] == [VARY]
+                    and _VARIATION.match(word)
+                    and not os.path.exists(word)
+                ):
+                    self._parser.error(_apart([self._options[-1], *rest]))
                 self._inputs.append(word)
                 del rest[0]
             else:

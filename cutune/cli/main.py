@@ -88,6 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 #: A range of whole numbers, and what looks like one.
 _RANGE = re.compile(r"(\d+)\.\.(\d+):(\d+)")
 _IS_RANGE = re.compile(r"-?\d+\.\.+-?\d+")
+_NUMBERS = re.compile(r"-?\d+(?:\s+-?\d+)+")
 #: Values of one range; each is a run of the program.
 MOST_VALUES = 1000
 
@@ -261,6 +262,8 @@ def varied_values(words: Sequence[str]) -> dict[str, list[str]]:
             wanted = "a variation with a range that has a step and some values"
         elif len(set(values)) < len(values):
             wanted = "a variation without repeated values"
+        elif any(map(_NUMBERS.fullmatch, values)):
+            wanted = "a variation with commas between its values"
         elif name in varied:
             wanted = f"the only variation of {name}"
         elif equals and name.isidentifier() and all(values):

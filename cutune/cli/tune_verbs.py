@@ -460,13 +460,17 @@ def _tune_project(options: Options) -> int:
     device, workspace = options.profile, options.place
     models = tune_project(project, analyzer, options.device, workspace)
     workspace.note_command(options.words)
-    shown = tuning_shown(noted_launches(workspace), models, said, device, sizes, DEFAULT, plan)
-    built = f"tuned build: what '{options.make}' has made" if models else ""
-    if models and is_make(options.make) and "NVCC=" not in options.make:
+    noted = noted_launches(workspace)
+    shown = tuning_shown(noted, models, said, device, sizes, DEFAULT, plan)
+    # Models of launches that are gone are saved, too.
+    modelled = {site for model in models for site in model.kernel.sites}
+    is_tuned = not modelled.isdisjoint(one.site for one in noted)
+    built = f"tuned build: what '{options.make}' has made" if is_tuned else ""
+    if is_tuned and is_make(options.make) and "NVCC=" not in options.make:
         # It stays tuned where the command is plain `make`.
         folder = os.path.relpath(workspace.folder / "bin")
         built += f"; from now on: {kept_tuned(options.make, folder)}"
     replace(shown, built=built).show(options.json)
-    if not models:
+    if not is_tuned:
         raise nothing_modelled([options.make], "none of them could be measured and modelled")
     return 0

@@ -242,7 +242,7 @@ class Code(Enum):
     SHORTLIST_UNTIMED = "CT518 warning: configurations of kernel '{kernel}' are chosen by the model alone: {reason}"
     SHORTLIST_FAILED = "CT519 warning: configurations of kernel '{kernel}' are left out, which did not run on the GPU or gave other results there: {what}"
     NOTHING_TO_JUDGE = "CT516 error: the sweep has no launch of these programs beyond the training size; it has: {known}"
-    STALE_MODELS = "CT513 error: '{path}' has changed since it was measured; run cutune tune, or cutune collect and fit"
+    STALE_MODELS = "CT513 error: '{path}' has changed since it was measured; run again: {command}"
 
     # Tables of measured times, and classifiers made of them.
     MISSING_COLUMN = "CT540 error: the table has no column '{name}'; it has: {known}"

@@ -34,7 +34,7 @@ NARROWEST = 40
 INDENT = "    "
 #: No line is broken in these: a command or an option that is to be copied, what is quoted, a word.
 _WHOLE = re.compile(
-    r"""(?<=:\ )(?:cutune\ |pip\ |make\ |--[\w-]+\ (?:'|\w+=)).+?(?=[;,)]?\ \[CT|[;,)]\ |$)\S*
+    r"""(?<=:\ )(?:cutune\ |cd\ |pip\ |make\ |--[\w-]+\ (?:'|\w+=)).+?(?=[;,)]?\ \[CT|[;,)]\ |$)\S*
       | (?<!\w)'[^']*'[^\w\s]* (?!\S)
       | \S+""",
     re.VERBOSE,
@@ -77,6 +77,14 @@ class Diagnostic:
             shown.update(notes)
             yield replace(diagnostic, notes=notes)
 
+    def seen_from(self, here: str, folder: str) -> Diagnostic:
+        """The message of what was read in a folder, its files named as from another one."""
+        notes = tuple(note.seen_from(here, folder) for note in self.notes)
+        if self.source is None:
+            return replace(self, notes=notes)
+        path = path_from(here, folder, self.source.path)
+        return replace(self, source=replace(self.source, path=path), notes=notes)
+
     @property
     def is_error(self) -> bool:
         return self.code.severity == ERROR
@@ -110,6 +118,13 @@ class Diagnostic:
         # Tabs stay tabs, so that the caret stands below its character in any terminal.
         indent = "".join("\t" if c == "\t" else " " for c in before)
         return f"{place.line:5d} | {shown(line)}\n      | {indent}^{'~' * (width - 1)}"
+
+
+def path_from(here: str, folder: str, path: str) -> str:
+    """Return a path that was written in a folder as one would write it in another, `here`."""
+    if os.path.isabs(path) or os.path.realpath(folder) == os.path.realpath(here):
+        return path
+    return os.path.relpath(os.path.join(folder, path), here)
 
 
 def _cut(line: str, start: int, longest: int) -> tuple[str, int]:

@@ -5,8 +5,11 @@ A program is started as its user would start it, but nobody types to it, and its
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import shlex
+import shutil
 import signal
 import threading
 import time
@@ -20,7 +23,7 @@ from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Event, Thread
 from typing import IO, TypeVar
 
-from cutune.core.diagnostics import Diagnostic
+from cutune.core.diagnostics import Diagnostic, meant
 
 #: A program may leave others behind that hold its output open; so long is more of it awaited.
 GRACE_SECONDS = 2.0
@@ -106,7 +109,7 @@ def run_to_end(
     try:
         process = Popen(words, env=environment, cwd=folder, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
     except OSError as error:
-        return ProgramResult(None, not_started=error.strerror or str(error))
+        return ProgramResult(None, not_started=why_not_started(words[0], error, folder or Path()))
     assert process.stdout is not None and process.stderr is not None
     captured = [_captured(stream) for stream in (process.stdout, process.stderr)]
     try:
@@ -116,6 +119,38 @@ def run_to_end(
     last = time.monotonic() + GRACE_SECONDS
     output, errors = (until(last) for until in captured)
     return ProgramResult(status, output, errors)
+
+
+def why_not_started(name: str, error: OSError | None = None, folder: Path = Path()) -> str:
+    """Return why a program does not start, and what helps. `error`: where it was tried."""
+    found = shutil.which(name) if error is not None and os.sep not in name else None
+    path = folder / (found or name)
+    if path.is_dir():
+        return "it is a folder; name a program in it"
+    if not path.is_file():
+        return f"no such program{_instead_of(name, path)}"
+    if not os.access(path, os.X_OK):
+        made = shlex.quote(name)
+        return f"it is not executable; if it is a program, make it so: chmod +x {made}"
+    if error is None:
+        return f"write ./{name}"
+    if error.errno == errno.ENOENT:
+        return "the interpreter that it names is missing"
+    if error.errno == errno.ENOEXEC:
+        return "it is no program of this machine, and no script that begins with #!"
+    return error.strerror or str(error)
+
+
+def _instead_of(name: str, path: Path) -> str:
+    """What to name in place of a program that is not there."""
+    source = Path(f"{name}.cu")
+    if path.with_name(source.name).is_file():
+        return f"; build it first, or name its source: {shlex.quote(str(source))}"
+    with suppress(OSError):
+        beside = sorted(path.parent.iterdir())
+        programs = {one.name for one in beside if one.is_file() and os.access(one, os.X_OK)}
+        return meant(path.name, programs)
+    return ""
 
 
 def _status(process: Popen[bytes], seconds: float, is_over: Event | None) -> int | None:

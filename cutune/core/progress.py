@@ -5,6 +5,7 @@ Progress is a bar while an activity lasts on a terminal, and lines elsewhere.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -58,6 +59,11 @@ class Reporter:
             self._told.update(_OF_MACHINE & {diagnostic.code})
         if errors:
             raise CutuneError(errors[0])
+
+    def of_folder(self, folder: str) -> Reporter:
+        """The reporter for what is read in a folder: files are named as from the current one."""
+        here = os.getcwd()  # It may be another one when the message comes.
+        return replace(self, warn=lambda said: self.warn(said.seen_from(here, folder)))
 
     def remembering(self) -> tuple[Reporter, list[Diagnostic]]:
         """A reporter that does the same, and the list of messages that it will have shown."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from pathlib import Path
 
 from cutune.core.codes import Code
@@ -62,6 +63,8 @@ def _meant_file(error: OSError, path: Path) -> str:
     """What may be meant by a path that is no file."""
     if isinstance(error, IsADirectoryError):
         return "; name a file in it"
+    if isinstance(error, FileNotFoundError) and path.is_symlink():
+        return f"; it is a link to '{os.readlink(path)}'"
     if not isinstance(error, FileNotFoundError) or not path.parent.is_dir():
         return ""
     return meant(path.name, os.listdir(path.parent))
@@ -73,10 +76,21 @@ def read_source(path: str | Path) -> Source:
     A lone carriage return becomes `\n`; blanks between a backslash and the end of a line go.
     Other spellings of brackets and letters are plain, and no word goes on in the next line.
     """
+    if stat.S_ISFIFO(_mode(path)) or stat.S_ISCHR(_mode(path)):
+        # The compiler reads it, too, and would find nothing left.
+        reason = "it is no regular file; write its text to one, as app.cu"
+        raise CutuneError.at(Code.UNREADABLE_FILE, path=path, reason=reason)
     source = read_file(path)
     written = _joined(_LONE_RETURN.sub("\n", source.text))
     text, respelled = spelled_plainly(written)
     return Source(source.path, text, written, respelled) if respelled else Source(source.path, text)
+
+
+def _mode(path: str | Path) -> int:
+    try:
+        return os.stat(path).st_mode
+    except OSError:
+        return 0  # reading it says why
 
 
 def spelled_plainly(text: str) -> tuple[str, tuple[Span, ...]]:

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import IO
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
@@ -32,7 +31,7 @@ _UNMARKED = 3600.0
 @dataclass(frozen=True)
 class _ProcessFolder:
     path: Path
-    marker: IO[str]
+    marker: int
     pid: int
 
     def remove(self) -> None:
@@ -91,7 +90,8 @@ def _process_folder() -> _ProcessFolder:
         parent = Path(tempfile.gettempdir())
         _sweep(parent)
         path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent)).absolute()
-        marker = (path / _MARKER).open("w")
+        # It stays open to the end of the process, which closes it.
+        marker = os.open(path / _MARKER, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
         fcntl.flock(marker, fcntl.LOCK_EX)
     except OSError as error:
         raise _no_folder(error) from error

@@ -75,6 +75,23 @@ class Workspace:
         command = {"schema": COMMAND_SCHEMA, "command": shlex.join(["cutune", *words])}
         append_lines(self.commands, [{**command, **compiled}])
 
+    def stale(self, path: str) -> CutuneError:
+        """The error for a source that has changed, and the command that has tuned it here."""
+        command = next(self._tuned_by(os.path.realpath(path)), "cutune tune")
+        return CutuneError.at(Code.STALE_MODELS, path=path, command=command)
+
+    def _tuned_by(self, path: str) -> Iterator[str]:
+        """The commands that may have tuned a source, the last one first, as one would type them."""
+        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+            for line in reversed(self.commands.read_bytes().splitlines()):
+                entry = parsed(line)
+                folder, command = Path(entry["folder"]), str(entry["command"])
+                sources = [os.path.realpath(folder / source) for source in entry["sources"]]
+                # Without sources it was a build.
+                if command.startswith("cutune tune ") and path in (sources or [path]):
+                    is_here = not folder.is_dir() or folder.samefile(os.curdir)
+                    yield command if is_here else f"cd {shlex.quote(str(folder))} && {command}"
+
     @contextmanager
     def claimed(self, names: Iterable[str], warn: Warn) -> Iterator[None]:
         """Hold the locks on files of these names, which end with the process; may have to wait."""

@@ -19,7 +19,7 @@ from threading import Timer
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, columns_of, tell, wrapped
-from cutune.core.processes import signal_name
+from cutune.core.processes import signal_name, why_not_started
 from cutune.core.temporary import temporary_folder
 from cutune.emulator import link
 from cutune.emulator.elf import Linkage, read_linkage
@@ -128,7 +128,7 @@ def run_program(
         try:
             done = subprocess.run(command, env=environment, stdout=stdout, check=False)
         except OSError as error:
-            raise _not_run(argv[0], error.strerror or str(error)) from error
+            raise _not_run(argv[0], why_not_started(argv[0], error)) from error
         # As a shell reports the end by a signal.
         signal = max(0, -done.returncode)
         status = 128 + signal if signal else done.returncode
@@ -245,8 +245,7 @@ def main_run(
 def _program_path(name: str) -> Path:
     found = shutil.which(name)
     if found is None:
-        there = f"write ./{name}" if os.access(name, os.X_OK) else "it is not executable"
-        raise _not_run(name, there if Path(name).is_file() else "no such program")
+        raise _not_run(name, why_not_started(name))
     # Absolute: without a slash the name would be looked up on PATH.
     return Path(os.path.abspath(found))
 

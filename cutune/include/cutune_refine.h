@@ -81,7 +81,7 @@ struct cutune_refined {
 
 struct cutune_refinements {
     cutune_atomic<bool> is_busy;
-    bool is_read;
+    bool is_read, is_told;
     int count;
     cutune_refined entries[cutune_most_refined];
 };
@@ -156,6 +156,11 @@ inline void cutune_read_refinements() {
 
 inline void cutune_write_refinement(const cutune_refined &entry) {
     void *const file = cutune_refine_file("a");
+    const char *const path = getenv("CUTUNE_REFINE_FILE");
+    bool &is_told = cutune_all_refined().is_told;
+    if (file == nullptr && path != nullptr && !is_told)
+        cutune_say(cutune_stderr, "cutune: cannot write to CUTUNE_REFINE_FILE='%s'\n", path);
+    is_told = file == nullptr;
     if (file == nullptr) return;
     const dim3 block = entry.blocks[entry.current.get()];
     // A line is shorter than the buffer, so that it is written at once.

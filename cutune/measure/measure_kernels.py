@@ -10,6 +10,7 @@ the program runs.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -62,12 +63,16 @@ class Collected:
 
 @dataclass(frozen=True)
 class Part:
-    """One source of the instrumented program. `numbers`: those that this gives its launch sites."""
+    """One source of the instrumented program, which was read in `folder`.
+
+    `numbers`: those that this gives its launch sites.
+    """
 
     program: Program
     numbers: SiteNumbers
     resources: Resources
     workspace: Workspace
+    folder: str = os.curdir
 
     def append(self, kernel: MeasuredKernel, measured: Measurements) -> None:
         lines = kernel.to_json(), *(one.to_json() for one in measured)
@@ -91,11 +96,11 @@ def measure_kernels(
     for part in parts:
         earlier = part.workspace.measurements.exists()
         known = read_measurements(part.workspace, reporter.warn)[1] if earlier else []
-        said = _naming_places(part.program, reporter)
+        said = _naming_places(part.program, reporter.of_folder(part.folder))
         measuring = _Measuring(said, part, recorded, device, known, training)
         about = part.numbers, part.resources, candidate_set, said.warn
         is_cut = any(made.run.is_cut for made in recorded)
-        launched = subjects(part.program, measuring.launches, *about, may_execute=is_cut)
+        launched = subjects(part.program, measuring.launches, *about, is_cut, part.folder)
         measured, left = measuring.replay(measuring.tried(launched) if launched else [])
         collected.append(measured + measuring.count_on_data(left))
     return collected

@@ -81,7 +81,8 @@ def split_launcher(words: Sequence[str]) -> tuple[list[str], list[str]]:
             if found_program(word) is None:
                 break
             return list(words[: count + 1]), list(words[count + 1 :])
-        if name not in LAUNCHERS:
+        # A script of the user's may be one, too.
+        if name not in LAUNCHERS and (word.startswith("-") or found_program(word) is None):
             break
     return [], list(words)
 

@@ -54,6 +54,7 @@ from cutune.tuning.nvcc.units import (
     connect,
     forget,
     lenders_of,
+    note_place,
     noted_launches,
     registered,
 )
@@ -141,6 +142,7 @@ def tune_project(
     """Build, measure, build again, tuned. Raises CT706 if it fails, CT707 if cutune saw nothing."""
     device = DeviceProfile.named(device_name.split(",", maxsplit=1)[0])
     workspace = Workspace(workspace.folder.absolute()).create()
+    note_place(workspace)
     forget(workspace, with_lending=True)
     outputs = workspace.folder / "outputs"
     outputs.unlink(missing_ok=True)
@@ -226,9 +228,9 @@ def _models(
         lenders = lenders_of(unit, workspace)
         for one in (unit, *lenders):
             if one.key not in read:
-                read[one.key] = one.read(analyzer, require_nvcc=True)
+                read[one.key] = one.read(_of_folder(analyzer, one), require_nvcc=True)
         program, *others = linked([read[one.key] for one in (unit, *lenders)])
-        analyzer.reported([program])
+        _of_folder(analyzer, unit).reported([program])
         program = unit.instrumented(program)
         lent = [
             (other, _resources(analyzer, lender, other, device))
@@ -236,7 +238,8 @@ def _models(
         ]
         resources = with_lent(program, _resources(analyzer, unit, program, device), lent)
         own = unit.own_workspace(workspace).create()
-        parts.append(Part(program, SiteNumbers(unit.first_site), resources, own))
+        numbers = SiteNumbers(unit.first_site)
+        parts.append(Part(program, numbers, resources, own, unit.folder))
     reporter = analyzer.reporter
     libraries = searched_libraries(analyzer.toolchain.nvcc, reporter.progress)
     runs = project.plan.runs(Path(), libraries)
@@ -247,6 +250,11 @@ def _models(
         if collected
         for model in fit_collected(reporter, part.workspace, collected)
     ]
+
+
+def _of_folder(analyzer: Analyzer, unit: CompiledSource) -> Analyzer:
+    """The analyzer, which names files as from the current folder, and not as from a unit's."""
+    return replace(analyzer, reporter=analyzer.reporter.of_folder(unit.folder))
 
 
 def _listed(file: Path) -> list[str]:
@@ -292,7 +300,8 @@ def _resources(
 ) -> Resources:
     with chdir(unit.folder):
         about = analyzer.toolchain.with_flags(unit.flags), analyzer.code, program, device
-        return or_none(analyzer.reporter.warn, program, partial(resources_of, *about))
+        warn = analyzer.reporter.of_folder(unit.folder).warn
+        return or_none(warn, program, partial(resources_of, *about))
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ from cutune.source.program import Program
 from cutune.source.rewrite.output import Target
 from cutune.space.parameter import NO_PARAMETERS, ParameterOptions
 from cutune.toolchain.device.profile import DeviceProfile
+from cutune.tuning.nvcc.units import note_place
 
 
 def collect(
@@ -56,6 +57,7 @@ def collect(
         raise nothing_tunable(programs)
     reporter = analyzer.reporter
     workspace.create()
+    note_place(workspace)
     names = [Path(program.source.path).stem for program in programs]
     folders = ["source"] if len(programs) > 1 else []
     with workspace.claimed([*names, *folders], reporter.warn):

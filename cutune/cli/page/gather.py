@@ -220,7 +220,8 @@ def _unread(path: str, known: Iterable[FittedModel], error: Exception) -> Report
 def subject_of(program: Program, known: Iterable[FittedModel]) -> ReportSource:
     """A program with those models that were made of it as it is now."""
     own, fresh = models_and_fresh(program, known)
-    stale = Diagnostic.at(Code.STALE_MODELS, path=program.source.path)
+    path, command = program.source.path, "cutune tune"
+    stale = Diagnostic.at(Code.STALE_MODELS, path=path, command=command)
     said = () if len(fresh) == len(own) else (one_line(stale),)
     return ReportSource(str(Path(program.source.path).resolve()), program, fresh, said)
 

@@ -124,20 +124,23 @@ FACTS = ("compute_capability", "sm_count", "clock_ghz", "dram_gbs", "l2_bytes")
 
 
 def print_profiles(profiles: Sequence[DeviceProfile]) -> None:
-    """One row per shipped profile."""
-    table = Table("name", "GPU", "capability", "SMs", "GHz", "GB/s", "constants", box=None)
-    for name, profile in zip(profile_names(), profiles, strict=True):
-        major, minor = profile.compute_capability
-        table.add_row(
+    """One line per shipped profile, also on a terminal of 80 columns."""
+    console = standard_output()
+    maker = "NVIDIA " if console.width < PIPE_WIDTH else ""
+    rows = [
+        (
             name,
-            profile.name,
-            f"{major}.{minor}",
+            profile.name.removeprefix(maker),
+            "{}.{}".format(*profile.compute_capability),
             str(profile.sm_count),
             f"{float(profile.clock_ghz):.4g}",
             f"{float(profile.dram_gbs):.4g}",
-            "calibrated" if profile.is_calibrated else "published figures",
+            "calibrated" if profile.is_calibrated else "published",
         )
-    standard_output().print(table)
+        for name, profile in zip(profile_names(), profiles, strict=True)
+    ]
+    heads = "name", "GPU", "CC", "SMs", "GHz", "GB/s", "constants"
+    console.print(table_within(console, [*zip(heads, *rows, strict=True)], ()))
 
 
 def print_profile(profile: DeviceProfile) -> None:

@@ -5,6 +5,7 @@ A subject is one kernel, or a variant of it: its code, its description, and a la
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -68,10 +69,12 @@ def subjects(
     candidate_set: str,
     warn: Warn,
     may_execute: bool = False,
+    folder: str = os.curdir,
 ) -> list[Subject]:
     """The kernels that were launched, are tunable, and whose work can be counted.
 
     `static_counters`: of some, by mangled name. `may_execute`: also if no launch was executed.
+    `folder`: where the program was read.
     """
     decided = decisive(program)
     loaded: dict[str, tuple[AssembledModule, LoadedModule, replay.Made]] = {}
@@ -91,7 +94,7 @@ def subjects(
         has_data = record.is_executed or may_execute
         if not _is_countable(kernel, records, code, has_data, warn):
             continue
-        origin = Origin.of(program.source, program.deciding_files)
+        origin = Origin.of(program.source, program.deciding_files, folder)
         content = sha256(assembled.image).hexdigest()[:16]
         for variant, one in ((None, record), *_variants(program, sites[0], record, assembled)):
             its_code = assembled.kernels[one.kernel]

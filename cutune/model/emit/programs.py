@@ -14,8 +14,6 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
-from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError
 from cutune.core.workspace import Workspace
 from cutune.model.emit.emitter import Emitter
 from cutune.model.emit.routine import deciding
@@ -167,7 +165,7 @@ def models_of(
     known = read_models(workspace.models) if fitted is None else fitted
     models, fresh = models_and_fresh(program, known)
     if len(fresh) < len(models):
-        raise CutuneError.at(Code.STALE_MODELS, path=program.source.path)
+        raise workspace.stale(program.source.path)
     return models
 
 

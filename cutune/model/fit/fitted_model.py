@@ -236,6 +236,13 @@ class FittedModel(Totals):
     is_exact: bool = False
     timed: ShortlistTimes | None = None
 
+    def moved(self, before: Collection[str], here: str) -> FittedModel:
+        """The model of a source that lay elsewhere before."""
+        if self.kernel.origin.path not in before:
+            return self
+        origin = replace(self.kernel.origin, path=here)
+        return replace(self, kernel=replace(self.kernel, origin=origin))
+
     def timed_on(self, device: str) -> ShortlistTimes | None:
         """The times that correct what is predicted for a device, by the name of its profile."""
         return self.timed if self.timed is not None and self.timed.device == device else None

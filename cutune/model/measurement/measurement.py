@@ -6,6 +6,7 @@ instructions as compiled, `cutune-measurement-3` holds the counters of one launc
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -178,11 +179,12 @@ class Origin:
     content: Symbol
 
     @staticmethod
-    def of(source: Source, headers: Iterable[Source] = ()) -> Origin:
+    def of(source: Source, headers: Iterable[Source] = (), folder: str = os.curdir) -> Origin:
+        """`folder`: where the source was read; its path is seen from there."""
         content = sha256(source.encode())
         for header in headers:
             content.update(header.encode())
-        return Origin(str(Path(source.path).resolve()), content.hexdigest()[:16])
+        return Origin(str(Path(folder, source.path).resolve()), content.hexdigest()[:16])
 
 
 @dataclass(frozen=True)

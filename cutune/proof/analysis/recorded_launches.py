@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import prod
 
 from cutune.core.codes import Code
-from cutune.core.diagnostics import CutuneError
+from cutune.core.diagnostics import CutuneError, path_from
 from cutune.core.typed import Count, Text
 from cutune.core.workspace import Json
 from cutune.proof.analysis.suggestions import suggestions
@@ -58,9 +58,15 @@ class SeenLaunch:
 
 @dataclass(frozen=True)
 class SeenLaunches:
-    """The document with those of a source."""
+    """The document with those of a source, whose files are named as from a folder."""
 
     launches: tuple[SeenLaunch, ...]
+    folder: Text = os.curdir
+
+    def from_here(self) -> Iterator[SeenLaunch]:
+        """The launches, their files named as from the current folder."""
+        for launch in self.launches:
+            yield replace(launch, file=path_from(os.getcwd(), self.folder, launch.file))
 
 
 def seen_launches(programs: Sequence[Program], flags: Sequence[str]) -> Iterator[SeenLaunch]:

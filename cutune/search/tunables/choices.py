@@ -176,7 +176,7 @@ def block_choices(
     """Return the classifiers of blocks of this program. Raises CT009, CT431, CT513 if stale."""
     origin, blocks = read_blocks(workspace, devices, program.source.path)
     if origin != Origin.of(program.source, program.deciding_files):
-        raise CutuneError.at(Code.STALE_MODELS, path=program.source.path)
+        raise workspace.stale(program.source.path)
     return blocks
 
 
@@ -320,7 +320,7 @@ def choices_of(program: Program, workspace: Workspace) -> ChoicesDocument:
     if document.origin.path != origin.path:
         return ChoicesDocument(origin, ())
     if document.origin != origin:
-        raise CutuneError.at(Code.STALE_MODELS, path=program.source.path)
+        raise workspace.stale(program.source.path)
     return document
 
 

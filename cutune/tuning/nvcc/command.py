@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from cutune.toolchain.device.present import default_device
@@ -309,8 +309,29 @@ LENDS = "lends"
 _OF_TORCH = ("TORCH_", "__CUDA_NO_", "PYBIND11_", "_GLIBCXX_USE_CXX11_ABI")
 
 
-def unit_key(command: Command, source: Item) -> str:
-    """The key of a source: a hash of its path, macros and forced headers."""
+#: Lists the folders that have held a workspace, where it is to be found when it was moved.
+PLACES = "places"
+
+
+def noted_places(workspace: str) -> list[str]:
+    return _text_of(os.path.join(workspace, PLACES)).splitlines()
+
+
+def names_of(path: str, workspace: str) -> list[str]:
+    """The names by which a workspace may know a file: its path here, and where both were before."""
+    path, now = os.path.realpath(path), os.path.dirname(os.path.realpath(workspace))
+    if not path.startswith(os.path.join(now, "")):
+        return [path]
+    places = reversed(noted_places(workspace))
+    before = (os.path.join(root, os.path.relpath(path, now)) for root in places)
+    return list(dict.fromkeys([path, *before]))
+
+
+def unit_key(command: Command, source: Item, path: str = "") -> str:
+    """The key of a source: a hash of its path, macros and forced headers.
+
+    `path`: another one than it has now.
+    """
     # Most calls have no workspace, and start quicker without.
     import hashlib  # noqa: PLC0415
 
@@ -325,7 +346,7 @@ def unit_key(command: Command, source: Item) -> str:
         for value in command.values("compiler-options")
         if value.startswith(("-D", "-U", "-include"))
     ]
-    identity = repr((os.path.realpath(source.value), deciding))
+    identity = repr((path or os.path.realpath(source.value), deciding))
     return hashlib.sha256(identity.encode(errors="surrogateescape")).hexdigest()[:16]
 
 
@@ -333,6 +354,8 @@ TUNED, INSTRUMENT, SHAKEN = "tuned", "instrument", "shaken"
 EMULATED, OFF = "emulated", "off"
 MODES = (TUNED, INSTRUMENT, SHAKEN, EMULATED, OFF)
 WORKSPACE = ".cutune"
+#: What an instrumented program does, by the same variable.
+_OF_PROBES = ("record", "sweep", "profile")
 _PREFIX = "--cutune-"
 _SETTINGS = ("mode", "workspace", "device", "nvcc", "strict", "variants", "associative-math")
 #: May launches choose among variants of their kernels, too? As `cutune tune --variants`.
@@ -386,17 +409,34 @@ def read_settings(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
         found.get("workspace") or environment.get("CUTUNE_WORKSPACE"),
         tuple((found.get("device") or default_device()).split(",")),
         found.get("nvcc"),
-        "strict" in found or environment.get("CUTUNE_STRICT") == "1",
-        _variants(found["variants"]) if "variants" in found else environment.get(VARIANTS) != NONE,
-        "associative-math" in found or environment.get(ASSOCIATIVE) == "1",
+        _switch("strict", found, "CUTUNE_STRICT"),
+        _variants(found),
+        _switch("associative-math", found, ASSOCIATIVE),
     )
     return settings, words
 
 
-def _variants(text: str) -> bool:
+def _switch(name: str, found: Mapping[str, str], variable: str) -> bool:
+    if found.get(name):
+        raise Usage(f"{_PREFIX}{name} takes no value")
+    return name in found or _value_of(variable, ("0", "1")) == "1"
+
+
+def _variants(found: Mapping[str, str]) -> bool:
+    if "variants" not in found:
+        return _value_of(VARIANTS, (ALL, NONE)) == ALL
+    text = found["variants"]
     if text not in (ALL, NONE):
         raise Usage(f"unknown value of --cutune-variants '{text}'", text, (ALL, NONE))
     return text == ALL
+
+
+def _value_of(variable: str, known: Sequence[str]) -> str:
+    """The value of a variable, of which the first one is that of one that is not set."""
+    text = os.environ.get(variable) or known[0]
+    if text not in known:
+        raise Usage(f"unknown value of {variable} '{text}'", text, known)
+    return text
 
 
 def _modes(text: str) -> frozenset[str]:
@@ -412,11 +452,9 @@ def _modes(text: str) -> frozenset[str]:
 
 
 def _modes_of_environment() -> frozenset[str]:
-    """`$CUTUNE_MODE`; words for instrumented programs (sweep, record, …) are skipped."""
-    try:
-        return _modes(os.environ.get("CUTUNE_MODE") or TUNED)
-    except Usage:
-        return frozenset([TUNED])
+    """`$CUTUNE_MODE`, which instrumented programs read, too; their words are skipped."""
+    text = os.environ.get("CUTUNE_MODE") or TUNED
+    return frozenset([TUNED]) if text in _OF_PROBES else _modes(text)
 
 
 def workspaces_of(path: str, workspace: str | None) -> list[str]:

@@ -39,6 +39,7 @@ from cutune.tuning.nvcc.command import (
     Item,
     Settings,
     Usage,
+    names_of,
     read_settings,
     run_instead,
     unit_key,
@@ -110,7 +111,8 @@ def _say(code: str, **values: Any) -> None:
 def links_untuned(command: Command, workspace: str | None) -> bool:
     """Does it link launches, none of which was tuned, and is there no workspace?"""
     paths = [item.value for item in command.inputs]
-    if not command.links or any(workspaces_of(path, workspace) for path in paths):
+    known = (place for path in paths for place in workspaces_of(path, workspace))
+    if not command.links or any(map(os.path.isdir, known)):
         return False
     parts = [_content(path) for path in paths if path.endswith((".cu", ".o", ".obj"))]
     launches = any(word in part for part in parts for word in _LAUNCHES)
@@ -122,7 +124,7 @@ def something_to_do(command: Command, settings: Settings) -> bool:
     is_made = command.makes_host_code or command.makes_modules or command.links
     if EMULATED in settings.modes and is_made:
         return True
-    if not command.makes_host_code:
+    if not command.makes_host_code or not all(os.path.isfile(s.value) for s in command.sources):
         return False
     if settings.modes & {INSTRUMENT, SHAKEN}:
         texts = (_content(item.value) for item in command.sources)
@@ -142,9 +144,11 @@ def _content(path: str) -> bytes:
 
 def has_models(command: Command, source: Item, workspace: str | None) -> bool:
     """Does a workspace have models of this source, or of others that use its kernels?"""
-    folders = workspaces_of(source.value, workspace)
-    if not folders:
-        return False
-    unit = os.path.join(UNITS, unit_key(command, source))
-    files = ("models.json", os.path.join(unit, "models.json"), os.path.join(unit, LENDS))
-    return any(os.path.exists(os.path.join(folder, file)) for folder in folders for file in files)
+    for folder in workspaces_of(source.value, workspace):
+        keys = (unit_key(command, source, name) for name in names_of(source.value, folder))
+        units = [os.path.join(UNITS, key) for key in keys]
+        files = ["models.json"]
+        files += [os.path.join(unit, file) for unit in units for file in ("models.json", LENDS)]
+        if any(os.path.exists(os.path.join(folder, file)) for file in files):
+            return True
+    return False

@@ -42,18 +42,27 @@ from cutune.tuning.nvcc.command import (
     STOPS_AT_OBJECT,
     TUNED,
     VARIANTS,
-    WORKSPACE,
     Command,
+    Item,
     Settings,
     names,
+    names_of,
     run_instead,
-    workspaces_of,
 )
 from cutune.tuning.nvcc.kept_objects import ObjectPlace, ObjectQuestion, is_understood
 from cutune.tuning.nvcc.shadows import ShadowSource, restore_dependencies, with_copies
-from cutune.tuning.nvcc.units import CompiledSource, knows_others, lenders_of, lends, note, register
+from cutune.tuning.nvcc.units import (
+    CompiledSource,
+    known_unit,
+    knows_others,
+    lenders_of,
+    lends,
+    note,
+    register,
+)
 
 if TYPE_CHECKING:
+    from cutune.model.fit.fitted_model import FittedModel
     from cutune.proof.analysis.analyzer import Analyzer
     from cutune.source.program import Program
     from cutune.source.rewrite.pipeline import TranslationUnit
@@ -271,6 +280,7 @@ def _object_elsewhere(command: Command) -> str:
     named = [item for item in command.items if item.name == "output-file"]
     can_be_said = len(named) == 1 and named[0].first >= 0 and command.has(STOPS_AT_OBJECT)
     others = map(_NAMES_OTHERS.search, command.values("compiler-options"))
+    can_be_said = can_be_said and named[0].value != "-"  # nvcc refuses it
     return str(run_folder() / "object.o") if can_be_said and not any(others) else ""
 
 
@@ -350,8 +360,7 @@ def emulated(command: Command, nvcc: Nvcc) -> Command:
 def _shadows(
     command: Command, settings: Settings, nvcc: Nvcc, assumes: bool
 ) -> dict[str, ShadowSource]:
-    units = {source.value: CompiledSource.of(command, source) for source in command.sources}
-    rewriters = {path: _Rewriter.of(unit, settings, nvcc) for path, unit in units.items()}
+    rewriters = {s.value: _Rewriter.of(command, s, settings, nvcc) for s in command.sources}
     made = {path: rewriter.kept_or_made(assumes) for path, rewriter in rewriters.items()}
     return {path: shadow for path, shadow in made.items() if shadow is not None}
 
@@ -370,15 +379,15 @@ class _Rewriter:
     inputs: Callable[[], Inputs | None] = lambda: None
 
     @staticmethod
-    def of(unit: CompiledSource, settings: Settings, nvcc: Nvcc) -> _Rewriter:
-        """The rewriter of a unit.
+    def of(command: Command, source: Item, settings: Settings, nvcc: Nvcc) -> _Rewriter:
+        """The rewriter of a source of a command.
 
         Where `tune --make` has compiled the unit for the emulated device, its options are kept, so
         that its device code is known.
         """
         from cutune.toolchain.toolchain import Toolchain
 
-        workspace = _workspace(unit, settings)
+        unit, workspace = known_unit(command, source, settings)
         was = unit.own_workspace(workspace).models.exists() or knows_others(unit, workspace)
         flags = COMPATIBILITY_FLAGS if EMULATED in settings.modes or was else ()
         return _Rewriter(unit, workspace, settings, Toolchain(str(nvcc.path), flags))
@@ -495,7 +504,7 @@ class _Rewriter:
             raise
         if rewritten is None:
             return None
-        folder = self.workspace.folder.absolute() / "nvcc" / f"{self.unit.key}-{mode}"
+        folder = self.workspace.folder.absolute() / "nvcc" / f"{self.unit.copy_name}-{mode}"
         shadow = ShadowSource.write(rewritten, folder)
         if mode != INSTRUMENT or shadow.tree is not None:
             return shadow
@@ -538,14 +547,25 @@ class _Rewriter:
         place = SelectionPlace.of(about, program)
         selection = place.kept() if place is not None else None
         if selection is None:
-            from cutune.model.emit.programs import kept_selection, models_of
+            from cutune.model.emit.programs import kept_selection
 
-            models = models_of(program, workspace) if is_modelled else []
+            models = self._models(program, workspace) if is_modelled else []
             if not models and not program.is_lent:
                 return None
             selection = kept_selection(analyzer, models, devices, program, place)
         unit = with_selection(analyzer, program, selection)
         return unit if unit.edits or program.is_lent else None
+
+    def _models(self, program: Program, place: Workspace) -> list[FittedModel]:
+        """Those of a program, also where it and the workspace were moved. Raises CT513."""
+        from cutune.model.emit.programs import models_of
+        from cutune.model.fit.fitted_model import read_models
+
+        here, *before = names_of(program.source.path, str(self.workspace.folder))
+        known = read_models(place.models)
+        if before and all(model.kernel.origin.path != here for model in known):
+            known = [model.moved(before, here) for model in known]
+        return models_of(program, self.workspace, known)
 
     def _program(self, plain: Analyzer) -> Program:
         from cutune.proof.analysis.kernels_of_other_sources import linked
@@ -558,17 +578,6 @@ class _Rewriter:
                 read.append(lender.read(plain, require_nvcc=True))
         program = replace(linked(read)[0], is_lent=lends(self.unit, self.workspace))
         return analyzer.reported([program])[0]
-
-
-def _workspace(unit: CompiledSource, settings: Settings) -> Workspace:
-    """The nearest workspace that knows the unit, else the nearest, else one beside the source."""
-    places = [Workspace(Path(p)) for p in workspaces_of(unit.source, settings.workspace)]
-    beside = Workspace(Path(os.path.dirname(unit.source)) / WORKSPACE)
-    knowing: list[Workspace] = []
-    if INSTRUMENT not in settings.modes:
-        knowing = [place for place in places if unit.own_workspace(place).models.exists()]
-        knowing += [place for place in places if place.models.exists() or lends(unit, place)]
-    return next(iter([*knowing, *places]), beside)
 
 
 def _restore(command: Command, shadows: Iterable[ShadowSource], elsewhere: str) -> None:

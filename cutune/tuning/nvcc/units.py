@@ -7,7 +7,7 @@ WORKSPACE/units/KEY/models.json   its models; a workspace of its own, because th
 WORKSPACE/units/KEY/seen.json     a source with kernels, or with launches of kernels that it lacks
 WORKSPACE/units/KEY/lenders.json  the units that may define what it lacks
 WORKSPACE/units/KEY/lends         others launch its kernels: its object says which code it holds
-WORKSPACE/nvcc/KEY/               the rewritten source that nvcc compiles
+WORKSPACE/nvcc/KEY-…/             the rewritten source that nvcc compiles, for each set of options
 
 A source is compiled without knowledge of the others. The first instrumented build records which
 sources lack or have kernels; later, those that lack some are read together with those that have
@@ -20,21 +20,37 @@ import os
 from collections.abc import Sequence
 from contextlib import chdir
 from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, known_names
 from cutune.core.typed import Meta, SiteNumber, Text
-from cutune.core.workspace import Json, Workspace, locked, make_folder, read_typed, write_document
+from cutune.core.workspace import (
+    Json,
+    Workspace,
+    append_text,
+    locked,
+    make_folder,
+    read_typed,
+    write_document,
+)
 from cutune.tuning.nvcc.command import (
     IN_ENVIRONMENT,
+    INSTRUMENT,
     LENDS,
     NOT_ABOUT_SOURCE,
+    PLACES,
     UNITS,
+    WORKSPACE,
     Command,
     Item,
+    Settings,
+    names_of,
+    noted_places,
     unit_key,
+    workspaces_of,
 )
 
 if TYPE_CHECKING:
@@ -69,6 +85,8 @@ class CompiledSource:
     variants: tuple[tuple[str, tuple[str, ...]], ...] = ()
     #: Launches that name the kernel that their arguments choose: ids among those of the unit.
     by_arguments: tuple[SiteNumber, ...] = ()
+    #: How many launch sites it has.
+    sites: SiteNumber = 0
 
     @staticmethod
     def of(command: Command, source: Item) -> CompiledSource:
@@ -86,6 +104,26 @@ class CompiledSource:
             # What it says beside the phase: device code is linked with that of others.
             flags = (*flags, "-rdc=true")
         return CompiledSource(source.value, os.getcwd(), flags, unit_key(command, source))
+
+    @property
+    def copy_name(self) -> str:
+        """Names its rewritten copy: another one where the same source may mean something else.
+
+        Two builds of it, with other headers, may run at the same time.
+        """
+        about = repr((self.folder, self.flags)).encode(errors="surrogateescape")
+        return f"{self.key}-{sha256(about).hexdigest()[:8]}"
+
+    def moved_to(self, workspace: Workspace) -> CompiledSource:
+        """The unit as it is named where its workspace is now."""
+        unit, now = self, str(workspace.folder.resolve().parent)
+        for before in noted_places(str(workspace.folder)):
+            there, here = (os.path.join(root, "") for root in (before, now))
+            if before != now and os.path.join(unit.folder, "").startswith(there):
+                words = (unit.folder, unit.source, *unit.flags)
+                folder, source, *flags = (f"{w}/".replace(there, here)[:-1] for w in words)
+                unit = replace(unit, folder=folder, source=source, flags=tuple(flags))
+        return unit
 
     def own_workspace(self, workspace: Workspace) -> Workspace:
         return Workspace(workspace.folder / UNITS / self.key)
@@ -117,19 +155,56 @@ class CompiledSource:
 def register(unit: CompiledSource, workspace: Workspace, program: Program) -> CompiledSource:
     """Note a unit of an instrumented build; its launch sites get ids that no other unit has.
 
-    `program`: with checked variants. Several compilers may run at the same time. Raises CT002.
+    A unit that the build compiles again, for a library besides, keeps them: any of its objects may
+    be the one that runs. `program`: with checked variants. Several compilers may run at the same
+    time. Raises CT002.
     """
     make_folder(workspace.folder / UNITS)
     counter = workspace.folder / UNITS / "last-site"
-    with locked(workspace.folder / UNITS / "lock"):
-        first = int(counter.read_text()) if counter.exists() else 0
-        counter.write_text(str(first + len(program.launches)))
     kernels = program.kernels if program.has_checked_variants else ()
     variants = tuple((k.name, tuple(v.name for v in k.variants)) for k in kernels if k.variants)
     named = tuple(site.id for site in program.launches if site.by_arguments)
-    numbered = replace(unit, first_site=first, variants=variants, by_arguments=named)
-    unit.note(workspace, _UNIT, SCHEMA, asdict(numbered))
+    count = len(program.launches)
+    known = replace(unit, variants=variants, by_arguments=named, sites=count)
+    with locked(workspace.folder / UNITS / "lock"):
+        first = int(counter.read_text()) if counter.exists() else 0
+        numbered = replace(known, first_site=first)
+        before = unit.own_workspace(workspace).folder / _UNIT
+        noted = read_typed(before, SCHEMA, CompiledSource, _COMMAND) if before.exists() else None
+        if noted is not None and replace(noted, first_site=first, flags=unit.flags) == numbered:
+            return replace(numbered, first_site=noted.first_site)
+        counter.write_text(str(first + count))
+        unit.note(workspace, _UNIT, SCHEMA, asdict(numbered))
     return numbered
+
+
+def known_unit(
+    command: Command, source: Item, settings: Settings
+) -> tuple[CompiledSource, Workspace]:
+    """A unit, and the nearest workspace that knows it, else the nearest, else one beside it."""
+    unit = CompiledSource.of(command, source)
+    places = [Workspace(Path(p)) for p in workspaces_of(unit.source, settings.workspace)]
+    beside = Workspace(Path(os.path.dirname(unit.source)) / WORKSPACE)
+    if INSTRUMENT not in settings.modes:
+        named = [
+            (replace(unit, key=unit_key(command, source, name)), place)
+            for place in places
+            for name in names_of(source.value, str(place.folder))
+        ]
+        for one, place in named:
+            if one.own_workspace(place).models.exists():
+                return one, place
+        for one, place in named:
+            if place.models.exists() or lends(one, place):
+                return one, place
+    return unit, next(iter(places), beside)
+
+
+def note_place(workspace: Workspace) -> None:
+    """Note where a workspace is, so that its models are found when it is moved. Raises CT002."""
+    path, root = workspace.folder / PLACES, str(workspace.folder.resolve().parent)
+    if noted_places(str(workspace.folder))[-1:] != [root]:
+        append_text(path, f"{root}\n")
 
 
 def noted_launches(workspace: Workspace) -> list[SeenLaunch]:
@@ -137,7 +212,7 @@ def noted_launches(workspace: Workspace) -> list[SeenLaunch]:
 
     paths = _notes(workspace, _LAUNCHES)
     read = (read_typed(path, LAUNCHES_SCHEMA, SeenLaunches, _COMMAND) for path in paths)
-    return [launch for one in read for launch in one.launches]
+    return [launch for one in read for launch in one.from_here()]
 
 
 def registered(workspace: Workspace) -> list[CompiledSource]:
@@ -232,7 +307,8 @@ def note(unit: CompiledSource, workspace: Workspace, program: Program) -> None:
         unit.note(workspace, _SEEN, LENDING_SCHEMA, document)
     if program.launches:
         launches = [one.to_json() for one in seen_launches([program], unit.flags)]
-        unit.note(workspace, _LAUNCHES, LAUNCHES_SCHEMA, {"launches": launches})
+        seen: Json = {"folder": unit.folder, "launches": launches}
+        unit.note(workspace, _LAUNCHES, LAUNCHES_SCHEMA, seen)
 
 
 def connect(workspace: Workspace) -> bool:
@@ -263,7 +339,8 @@ def lenders_of(unit: CompiledSource, workspace: Workspace) -> list[CompiledSourc
     if not unit.has_note(workspace, _LENDERS):
         return []
     path = unit.own_workspace(workspace).folder / _LENDERS
-    return list(read_typed(path, LENDING_SCHEMA, _Lenders, _COMMAND).lenders)
+    lenders = read_typed(path, LENDING_SCHEMA, _Lenders, _COMMAND).lenders
+    return [one.moved_to(workspace) for one in lenders]
 
 
 def knows_others(unit: CompiledSource, workspace: Workspace) -> bool:

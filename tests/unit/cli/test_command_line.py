@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cutune.cli.main import main, parse
+from cutune.cli.main import main, parse, varied_values
 from cutune.cli.options import parser
 from cutune.cli.parser import VERBS, WIDTH, Verb
 from cutune.core.diagnostics import CutuneError, known_names
@@ -59,6 +59,34 @@ def test_an_option_of_another_verb_is_known_as_such(
     with pytest.raises(SystemExit):
         parse(shlex.split(line))
     assert verbs in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "tune app.cu --vary w=1,2 h=3 d=4",
+            "each name has an option of its own: --vary w=1,2 --vary h=3 --vary d=4; see:",
+        ),
+        ("tune app.cu --run {w} --vary w=1 h=3 --json", "own: --vary w=1 --vary h=3; see:"),
+    ],
+)
+def test_variations_behind_one_option(
+    line: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        parse(shlex.split(line))
+    assert end.value.code == 2
+    assert said in capsys.readouterr().err
+    # A file may have such a name, and sizes look alike.
+    assert parse(shlex.split("tune --vary w=1 app.cu")).files == ["app.cu"]
+    assert parse(shlex.split("select k --device a100 N=1024")).sizes == ["N=1024"]
+
+
+def test_values_of_a_variation_have_commas_between_them() -> None:
+    with pytest.raises(CutuneError, match="'n=1 2' is not a variation with commas between"):
+        varied_values(["n=1 2"])
+    assert varied_values(["name=a b,c"]) == {"name": ["a b", "c"]}
 
 
 def test_a_name_is_meant_where_it_is_close() -> None:

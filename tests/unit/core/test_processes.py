@@ -161,11 +161,29 @@ def test_much_output_on_both_streams() -> None:
     assert (ended.status, len(ended.output), len(ended.errors)) == (0, size, size)
 
 
-@pytest.mark.parametrize("command", [["/no/such/program"], ["no-such-program"], ["."]])
-def test_what_is_no_program_is_not_started(command: list[str]) -> None:
-    ended = run_to_end(command, os.environ, LONG)
-    assert ended.status is None
-    assert ended.not_started in {os.strerror(2), os.strerror(13)}
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("/no/such/program", "no such program"),
+        ("no-such-program", "no such program"),
+        ("./ap", "no such program; did you mean 'app'?"),
+        ("./kernels", "no such program; build it first, or name its source: kernels.cu"),
+        (".", "it is a folder; name a program in it"),
+        ("text", "it is not executable; if it is a program, make it so: chmod +x ./text"),
+        ("./data", "it is no program of this machine, and no script that begins with #!"),
+        ("./app", "the interpreter that it names is missing"),
+    ],
+)
+def test_what_is_no_program_is_not_started(
+    command: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    contents = {"app": "#!/no/such\n", "data": "data", "text": "", "kernels.cu": ""}
+    for name, content in contents.items():
+        (tmp_path / name).write_text(content)
+        (tmp_path / name).chmod(0o755 if name in ("app", "data") else 0o644)
+    ended = run_to_end([command], os.environ, LONG)
+    assert (ended.status, ended.not_started) == (None, why)
     assert not ended.timed_out
 
 
@@ -175,7 +193,7 @@ def test_a_program_of_this_folder_needs_no_path(
     monkeypatch.chdir(tmp_path)
     program = tmp_path / "app"
     program.write_text("#!/bin/sh\necho here\n")
-    assert run_to_end(["app"], os.environ, LONG).not_started == os.strerror(13)
+    assert "it is not executable" in run_to_end(["app"], os.environ, LONG).not_started
     program.chmod(0o755)
     assert run_to_end(["app"], os.environ, LONG) == ProgramResult(0, b"here\n")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from cutune.core.diagnostics import CutuneError
 from cutune.core.reading import read_source, spelled_plainly
 from cutune.core.source import Edit, apply_edits
 from cutune.source.syntax.parse import parse
@@ -93,6 +95,15 @@ def test_other_spellings(text: str, plain: str) -> None:
     found, places = spelled_plainly(text)
     assert found == plain and len(text) == len(plain)
     assert bool(places) == (text != plain)
+
+
+def test_what_cannot_be_read_twice_is_no_source(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.cu")
+    (tmp_path / "link.cu").symlink_to("gone.cu")
+    for name, said in (("pipe.cu", "no regular file"), ("link.cu", "a link to 'gone.cu' [")):
+        with pytest.raises(CutuneError) as caught:
+            read_source(tmp_path / name)
+        assert said in caught.value.diagnostic.render()
 
 
 def test_edits_keep_the_spelling_of_the_user(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.workspace import (
+    Workspace,
     append_lines,
     entries_of,
     read_document,
@@ -39,6 +40,28 @@ def test_a_log_has_an_entry_per_line_end_alone(tmp_path: Path) -> None:
         {"schema": "s", "name": "a\u2028b\u0085c"},
         {"schema": "s"},
     ]
+
+
+def test_a_source_that_has_changed_is_tuned_by_the_same_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "build").mkdir()
+    monkeypatch.chdir(tmp_path)
+    workspace = Workspace(tmp_path / ".cutune").create()
+
+    def again(path: str) -> str:
+        return workspace.stale(path).diagnostic.message.partition("run again: ")[2]
+
+    assert again("a.cu") == "cutune tune"
+    workspace.note_command(["tune", "--make", "make -j2"])
+    workspace.note_command(["tune", "b.cu", "--run", "./{program} {n}"], ["b.cu"])
+    workspace.note_command(["fit"])
+    assert again("a.cu") == "cutune tune --make 'make -j2'"
+    assert again("b.cu") == "cutune tune b.cu --run './{program} {n}'"
+    monkeypatch.chdir(tmp_path / "build")
+    assert again("../a.cu") == f"cd {tmp_path} && cutune tune --make 'make -j2'"
+    workspace.commands.write_text("[]\n")
+    assert again("../a.cu") == "cutune tune"
 
 
 def test_a_document_of_another_kind_is_refused(tmp_path: Path) -> None:

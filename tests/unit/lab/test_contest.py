@@ -279,7 +279,7 @@ def test_examples_that_fail(examples: Path, capsys: pytest.CaptureFixture[str]) 
     text = config.read_text()
     for wrong, said in (
         (text.replace("touch built", "rm nothing-there"), "[CT833]"),
-        (text.replace("./tune", "./not-there"), "No such file or directory; correct it"),
+        (text.replace("./tune", "./not-there"), "no such program; correct it"),
         (text.replace('"run"', '"ran"'), f"{config}:1:1: error: this is no config.json of BAT"),
         (text.replace('"./tune"', '" "'), "[CT821]"),
         (text[:-3], "[CT821]"),

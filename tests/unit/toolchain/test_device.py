@@ -7,8 +7,11 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from cutune.cli.main import main
+from cutune.cli.report import console
+from cutune.cli.report.console import print_profiles
 from cutune.measure.calibration.fit_constants import DOUBLE_LANES, beliefs
 from cutune.toolchain.device.profile import (
     BlockResources,
@@ -42,7 +45,18 @@ def test_names_are_told_with_the_origin_of_their_constants(
     assert all(profile.name in text for profile in shipped_profiles())
     rows = {line.split()[0]: line for line in text.splitlines()[1:]}
     assert "calibrated" in rows["h200"]
-    assert "published figures" in rows["a100"]
+    assert "published" in rows["a100"]
+
+
+def test_a_profile_has_one_line_on_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    narrow = Console(width=80, force_terminal=True, no_color=True)
+    monkeypatch.setattr(console, "standard_output", lambda: narrow)
+    print_profiles(shipped_profiles())
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 + len(shipped_profiles())
+    assert all(len(line.rstrip()) <= 80 for line in lines[1:])
 
 
 def test_one_profile_is_shown_with_its_sources(capsys: pytest.CaptureFixture[str]) -> None:

@@ -168,6 +168,9 @@ def test_cmake_and_ccache_put_the_compiler_first(run: Run, tmp_path: Path) -> No
     nvcc = recording_nvcc(tmp_path / "other")
     assert run(str(nvcc), "-c", "a.cu") == [str(nvcc), "-c", "a.cu"]
     assert run("ccache", str(nvcc), "-c", "a.cu") == ["ccache", str(nvcc), "-c", "a.cu"]
+    script = str(recording_nvcc(tmp_path / "scripts").rename(tmp_path / "wrap.sh"))
+    assert run(script, str(nvcc), "-c", "a.cu") == [script, str(nvcc), "-c", "a.cu"]
+    assert run("a.o", str(nvcc))[1:] == ["a.o", str(nvcc)]
     # A source may be called so.
     assert run("nvcc.cu", "-c")[1:] == ["nvcc.cu", "-c"]
 
@@ -243,6 +246,36 @@ def test_modes_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> Non
     assert settings.read_settings([])[0].modes == {"tuned"}
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "meant"),
+    [
+        ("CUTUNE_MODE", "tunde", "did you mean 'tuned'?"),
+        ("CUTUNE_VARIANTS", "non", "known: all, none; did you mean 'none'?"),
+        ("CUTUNE_STRICT", "yes", "known: 0, 1"),
+        ("CUTUNE_ASSOCIATIVE_MATH", "on", "known: 0, 1"),
+    ],
+)
+def test_a_variable_with_another_value_is_told_of(
+    variable: str,
+    value: str,
+    meant: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    plain, _ = settings.read_settings([])
+    monkeypatch.setenv(variable, "")
+    assert settings.read_settings([])[0] == plain
+    monkeypatch.setenv(variable, value)
+    assert driver.main_nvcc(["-c", "a.cu"]) == 2
+    said = capsys.readouterr().err
+    assert value in said and meant in said
+
+
+def test_a_switch_takes_no_value(capsys: pytest.CaptureFixture[str]) -> None:
+    assert driver.main_nvcc(["--cutune-strict=no", "-c", "a.cu"]) == 2
+    assert "--cutune-strict takes no value" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("modes", ["instrument,tuned", "shaken,tuned", "shaken,instrument"])
 def test_what_a_program_cannot_be_at_once(modes: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert driver.main_nvcc([f"--cutune-mode={modes}"]) == 2
@@ -288,6 +321,9 @@ def test_a_program_that_was_never_tuned_is_known(
     assert said("app.cu") and said("-o", "app", "app.o", "host.o")
     assert not said("-c", "app.cu") and not said("host.o") and not said("missing.o")
     assert not said("tuned.o", "app.o")
+    # A workspace that is named and not there is none.
+    assert driver.links_untuned(Command.parse(["app.cu"]), "elsewhere") is True
+    Path("elsewhere").mkdir()
     assert driver.links_untuned(Command.parse(["app.cu"]), "elsewhere") is False
     Path(".cutune").mkdir()
     assert not said("app.cu") and not said("app.o")

@@ -15,16 +15,27 @@ import pytest
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, ToldAlready
+from cutune.core.source import Source
 from cutune.core.workspace import Workspace
 from cutune.measure.program_runs import RunPlan
+from cutune.proof.analysis.analyze import analyze
 from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.analysis.recorded_launches import Helped, SeenLaunch
 from cutune.source.program import SiteKey
+from cutune.source.syntax.parse import parse
+from cutune.source.unit.unit_texts import UnitTexts
 from cutune.toolchain.toolchain import Toolchain
 from cutune.tuning import project as stage
 from cutune.tuning.nvcc import rewriting
 from cutune.tuning.nvcc.rewriting import OUTPUTS
-from cutune.tuning.nvcc.units import connect, noted_launches, registered, seen_units
+from cutune.tuning.nvcc.units import (
+    CompiledSource,
+    connect,
+    noted_launches,
+    register,
+    registered,
+    seen_units,
+)
 from cutune.tuning.project import ProjectBuild, tune_project
 
 PROJECT = ProjectBuild("true", RunPlan("./app {n}", {"n": ["64"]}, "paper"))
@@ -99,7 +110,7 @@ def test_that_a_file_cannot_be_written_is_said_once(
     with pytest.raises(ToldAlready):
         tune_project(project, Analyzer(), "h200", workspace)
     monkeypatch.setenv(rewriting.TOLD, str(folder / "said"))
-    rewriting._tell(CutuneError.at(Code.STALE_MODELS, path="app.cu"))
+    rewriting._tell(CutuneError.at(Code.STALE_MODELS, path="app.cu", command="cutune tune"))
     assert not (folder / "said").exists()
     rewriting._tell(CutuneError.at(Code.UNWRITABLE_FILE, path="app.d", reason="full"))
     assert (folder / "said").exists() and "cannot write 'app.d'" in capfd.readouterr().err
@@ -183,6 +194,31 @@ def test_notes_of_a_build_that_are_damaged_are_diagnosed(
         with pytest.raises(CutuneError) as damaged:
             read(Workspace(tmp_path))
         assert damaged.value.diagnostic.code is Code.DAMAGED_FILE
+
+
+def test_a_source_that_is_compiled_twice_keeps_its_ids(tmp_path: Path) -> None:
+    """As for a program and a library: any of its objects may be the one that runs."""
+    workspace = Workspace(tmp_path).create()
+    text = "__global__ void k() {}\nvoid f() { k<<<1, 32>>>(); }\n"
+    one = analyze(UnitTexts.read(parse(Source("a.cu", text)), None, ()))
+    (launch,) = one.launches
+    unit = CompiledSource("a.cu", "/a", ("-O2",), "key")
+    first = register(replace(unit, key="other"), workspace, one)
+    second = register(unit, workspace, one)
+    again = register(replace(unit, flags=("-O2", "-Xcompiler", "-fPIC")), workspace, one)
+    assert (first.first_site, second.first_site, again.first_site) == (0, 1, 1)
+    # Where it is another program, by another header, it has ids of its own.
+    longer = replace(one, launches=(launch, replace(launch, id=2)))
+    assert register(unit, workspace, longer).first_site == 2
+    assert [one.key for one in registered(workspace)] == ["other", "key"]
+    noted = registered(workspace)[1]
+    assert (noted.first_site, noted.sites) == (2, 2)
+
+
+def test_builds_with_other_headers_have_copies_of_their_own() -> None:
+    unit = CompiledSource("a.cu", "/debug", ("-I.",), "key")
+    others = replace(unit, folder="/release"), replace(unit, flags=("-I..",))
+    assert len({one.copy_name for one in (unit, *others)}) == 3
 
 
 def test_kernels_of_other_sources_make_another_build(folder: Path) -> None:
