@@ -39,7 +39,9 @@ _BEHIND = frozenset({",", ")", ";", "}", ":"})
 _MOST_TOKENS = 100
 #: `unsigned` is `unsigned int`.
 _IMPLIED = frozenset({"int", "signed"})
-_MACRO_OR_WEAK = re.compile(r"(?:#|%:)[ \t]*define[ \t]+(\w+)|\b(weak)\b")
+#: Of a kernel that is weak another source may have another definition.
+_WEAK = frozenset({"weak", "__weak__"})
+_MACRO_OR_WEAK = re.compile(r"(?:#|%:)[ \t]*define[ \t]+(\w+)|\b(?:_P|p)ragma\b.*?\b(weak)\b")
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,8 @@ class PointedKernels:
     def _certain(self) -> Mapping[str, Kernel]:
         """Kernels of this unit whose name means one function, and no macro."""
         words = [m for s in self.unit.unsteady.sources for m in _MACRO_OR_WEAK.finditer(s.text)]
-        if any(match[2] for match in words):
+        tokens = (token.text for part in self.unit.parts for token in part.syntax.tokens)
+        if any(match[2] for match in words) or not _WEAK.isdisjoint(tokens):
             return {}
         macros = {match[1] for match in words}
         return {
