@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from cutune.source.launches.callees import NUMBER, Callees
 from cutune.source.launches.shown_launches import Shown
@@ -95,6 +95,20 @@ class PointedKernels:
             )
 
         return [one for one in found if may_be(self._certain[one.kernel])]
+
+    def is_pointer(self, name: str) -> bool:
+        """Does the user's text declare a pointer to functions by that name?"""
+        return name in self._named or any(
+            token.text == name and before.text in self._named
+            for part in self.unit.parts
+            for before, token in pairwise(part.syntax.tokens)
+        )
+
+    @cached_property
+    def _named(self) -> frozenset[str]:
+        """Pointers to functions, and other names of their types."""
+        parts = self.unit.parts
+        return frozenset(name for part in parts for name, _ in _named_types(part.syntax))
 
     def _instances(self, one: _Mention) -> Iterator[Pointed]:
         """The kernel, or those instances of the template that are compiled."""
