@@ -125,3 +125,61 @@ def test_cutune_nvcc_compiles_an_instrumented_program(tmp_path: Path) -> None:
     done = cutune("nvcc", *words, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert launched(tmp_path / "two")[0] == "132\n"
+
+
+KERNEL = """__global__ void NAME(int n, float *x) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] += 1;
+}
+"""
+LAUNCH = "NAME(void (*k)(int, float *), int n, float *x) { k<<<(n + 63) / 64, 64>>>(n, x); }\n"
+FIRST = f"""#pragma once
+{KERNEL.replace("NAME", "first")}
+inline void {LAUNCH.replace("NAME", "in_header")}"""
+HEADERS = f"""#include "first.h"
+// Not weak.
+{KERNEL.replace("NAME", "own")}
+void {LAUNCH.replace("NAME", "before")}
+#include "second.h"
+void {LAUNCH.replace("NAME", "behind")}
+{KERNEL.replace("NAME", "third")}
+void (*const known)(int, float *) = third;
+#define third own
+void {LAUNCH.replace("NAME", "last")}
+void all(int n, float *x) {{
+    void (*const kernels[])(int, float *) = {{first, second, own, known}};
+    for (auto k : kernels) in_header(k, n, x), before(k, n, x), behind(k, n, x), last(k, n, x);
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("attribute", "expected"),
+    [
+        (
+            "static",
+            {
+                "in_header": ["first"],
+                # Of headers those that are included before, if none is behind.
+                "before": ["own"],
+                "behind": ["first", "own", "second"],
+                # Where `third` stands for another one.
+                "last": ["first", "own", "second"],
+            },
+        ),
+        ("__attribute__((weak))", {}),
+    ],
+)
+def test_kernels_that_are_declared_before(
+    attribute: str, expected: dict[str, list[str]], tmp_path: Path
+) -> None:
+    (tmp_path / "first.h").write_text(FIRST)
+    (tmp_path / "second.h").write_text(f"{attribute} {KERNEL.replace('NAME', 'second')}")
+    path = tmp_path / "main.cu"
+    path.write_text(HEADERS)
+    program = Analyzer(Toolchain(flags=QUICK_FLAGS)).load(str(path), require_nvcc=True)
+    found: dict[str, list[str]] = {}
+    for site in program.tunable_launches:
+        assert site.function is not None
+        found.setdefault(site.function, []).append(site.kernel)
+    assert {name: sorted(kernels) for name, kernels in found.items()} == expected

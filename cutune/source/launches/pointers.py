@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from cutune.source.launches.callees import NUMBER, Callees
 from cutune.source.launches.shown_launches import Shown
@@ -39,7 +39,9 @@ _BEHIND = frozenset({",", ")", ";", "}", ":"})
 _MOST_TOKENS = 100
 #: `unsigned` is `unsigned int`.
 _IMPLIED = frozenset({"int", "signed"})
-_MACRO_OR_WEAK = re.compile(r"(?:#|%:)[ \t]*define[ \t]+(\w+)|\b(weak)\b")
+#: Of a kernel that is weak another source may have another definition.
+_WEAK = frozenset({"weak", "__weak__"})
+_MACRO_OR_WEAK = re.compile(r"(?:#|%:)[ \t]*define[ \t]+(\w+)|\b(?:_P|p)ragma\b.*?\b(weak)\b")
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,20 @@ class PointedKernels:
 
         return [one for one in found if may_be(self._certain[one.kernel])]
 
+    def is_pointer(self, name: str) -> bool:
+        """Does the user's text declare a pointer to functions by that name?"""
+        return name in self._named or any(
+            token.text == name and before.text in self._named
+            for part in self.unit.parts
+            for before, token in pairwise(part.syntax.tokens)
+        )
+
+    @cached_property
+    def _named(self) -> frozenset[str]:
+        """Pointers to functions, and other names of their types."""
+        parts = self.unit.parts
+        return frozenset(name for part in parts for name, _ in _named_types(part.syntax))
+
     def _instances(self, one: _Mention) -> Iterator[Pointed]:
         """The kernel, or those instances of the template that are compiled."""
         kernel = self._certain[one.kernel]
@@ -114,7 +130,8 @@ class PointedKernels:
     def _certain(self) -> Mapping[str, Kernel]:
         """Kernels of this unit whose name means one function, and no macro."""
         words = [m for s in self.unit.unsteady.sources for m in _MACRO_OR_WEAK.finditer(s.text)]
-        if any(match[2] for match in words):
+        tokens = (token.text for part in self.unit.parts for token in part.syntax.tokens)
+        if any(match[2] for match in words) or not _WEAK.isdisjoint(tokens):
             return {}
         macros = {match[1] for match in words}
         return {

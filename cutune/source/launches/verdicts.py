@@ -449,10 +449,11 @@ class _Judged:
 
     @property
     def _is_other_variable(self) -> bool:
-        """Is it a name that no function has, as that of a member, or of a global variable?"""
-        first, last = self.launch.callee
-        is_known = self.kernel is not None or self.name in self.file.unit.functions
-        return first == last and not (is_known or self.file.types.callees.signatures(self.name))
+        """Is it a pointer that is a member, or a global variable?"""
+        (first, last), file = self.launch.callee, self.file
+        is_named = self.kernel is None and first == last and file.unit.is_expanded
+        is_function = is_named and bool(file.types.callees.signatures(self.name))
+        return is_named and not is_function and file.pointed.is_pointer(self.name)
 
     def _is_argument(self, function: SourceFunction) -> bool:
         head = self.file.syntax.part((function.first, function.parameters[1]))
