@@ -131,7 +131,12 @@ inline cutune_refined *cutune_find_refinement(unsigned long long key, int device
 // The file that is asked for, opened as fopen does, or null.
 inline void *cutune_refine_file(const char *mode) {
     const char *const path = getenv("CUTUNE_REFINE_FILE");
-    return path == nullptr ? nullptr : cutune_open(path, mode);
+    if (path == nullptr) return nullptr;
+    void *const file = cutune_open(path, mode);
+    if (file == nullptr && *mode == 'a' && !cutune_all_refined().is_told)
+        cutune_all_refined().is_told =
+            cutune_say(cutune_stderr, "cutune: cannot write to CUTUNE_REFINE_FILE=%s\n", path) > 0;
+    return file;
 }
 
 inline void cutune_read_refinements() {
@@ -156,11 +161,6 @@ inline void cutune_read_refinements() {
 
 inline void cutune_write_refinement(const cutune_refined &entry) {
     void *const file = cutune_refine_file("a");
-    const char *const path = getenv("CUTUNE_REFINE_FILE");
-    bool &is_told = cutune_all_refined().is_told;
-    if (file == nullptr && path != nullptr && !is_told)
-        cutune_say(cutune_stderr, "cutune: cannot write to CUTUNE_REFINE_FILE='%s'\n", path);
-    is_told = file == nullptr;
     if (file == nullptr) return;
     const dim3 block = entry.blocks[entry.current.get()];
     // A line is shorter than the buffer, so that it is written at once.

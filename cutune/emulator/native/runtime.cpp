@@ -83,9 +83,25 @@ int note_loaded(dl_phdr_info* file, size_t, void* files) {
     return 0;
 }
 
+[[noreturn]] void refuse(const std::string& library) {
+    std::fflush(nullptr);
+    say("%s%s", library.c_str(), kClosed);
+    _exit(1);
+}
+
+// Does who looks for the driver find this library?
+bool is_driver() {
+    void* const driver = dlopen("libcuda.so.1", RTLD_LAZY);
+    Dl_info there, here;
+    return driver && dladdr(dlsym(driver, "cuInit"), &there) &&
+           dladdr(reinterpret_cast<const void*>(&is_driver), &here) &&
+           there.dli_fbase == here.dli_fbase;
+}
+
 // A program that is linked to one of those libraries, or to a library that is, and finds NVIDIA's: of
 // some there are replacements (library_blas.cpp, library_rand.cpp). What is loaded later may stay
-// unused, as by the modules of CuPy; who uses it gets an error (say_static_runtime).
+// unused, as by the modules of CuPy; who uses it gets an error from the driver, where that is this
+// (say_static_runtime).
 void refuse_closed_libraries() {
     std::vector<Loaded> files;
     dl_iterate_phdr(note_loaded, &files);
@@ -100,14 +116,12 @@ void refuse_closed_libraries() {
         const std::string name = linked[i];
         for (const Loaded& file : files) {
             if (file.name != name || file.is_this) continue;
-            if (is_closed_library(name.c_str())) {
-                std::fflush(nullptr);
-                say("%s%s", name.c_str(), kClosed);
-                _exit(1);
-            }
+            if (is_closed_library(name.c_str())) refuse(name);
             add(file);
         }
     }
+    for (const Loaded& file : files)
+        if (!file.is_this && is_closed_library(file.name.c_str()) && !is_driver()) refuse(file.name);
 }
 
 }  // namespace

@@ -173,7 +173,10 @@ _SHORT_CASTS = (
 
 
 def with_short_casts(tokens: Sequence[str]) -> list[str]:
-    """Write `static_cast<int>(a)` as `int(a)`, which is equal for numbers, and types in a word."""
+    """Write `static_cast<int>(a)` as `int(a)`, which is equal for numbers, and types in a word.
+
+    What is compared with `nullptr` is compared with 0.
+    """
     shortened: list[str] = []
     place = 0
     while place < len(tokens):
@@ -184,6 +187,8 @@ def with_short_casts(tokens: Sequence[str]) -> list[str]:
                     token, length = name, len(words)
         elif tokens[place : place + 3] == _WORD_TYPE and tokens[place + 3] != "cutune_word":
             token, length = "cutune_word", 3
+        elif token == "nullptr" and shortened[-1:] in (["=="], ["!="]):
+            token = "0"
         shortened.append(token)
         place += length
     return shortened

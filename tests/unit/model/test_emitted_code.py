@@ -313,12 +313,13 @@ def test_what_was_found_is_kept_in_a_file(refined: Path, tmp_path: Path) -> None
     assert Path(file).read_text().count("\n") == 1
 
 
-def test_a_file_that_cannot_be_written_is_told_of_once(refined: Path) -> None:
-    environment = {**os.environ, "CUTUNE": "refine", "CUTUNE_REFINE_FILE": "/"}
+@pytest.mark.parametrize("file", ["/", "/nowhere/refined"])
+def test_a_file_that_cannot_be_written_is_told_of_once(refined: Path, file: str) -> None:
+    environment = {**os.environ, "CUTUNE": "refine", "CUTUNE_REFINE_FILE": file}
     done = subprocess.run(
         [str(refined)], env=environment, capture_output=True, text=True, check=True
     )
-    assert done.stderr == "cutune: cannot write to CUTUNE_REFINE_FILE='/'\n"
+    assert done.stderr == f"cutune: cannot write to CUTUNE_REFINE_FILE={file}\n"
 
 
 def test_nothing_is_timed_while_a_stream_is_capturing(refined: Path) -> None:

@@ -162,8 +162,8 @@ def test_constants_of_one_type_are_declared_together() -> None:
 
 
 def test_casts_to_numbers_are_short() -> None:
-    text = "static_cast<int>(a)+static_cast<long long>(b)+static_cast<T>(c);"
-    expected = "int(a)+cutune_long(b)+static_cast<T>(c);\n"
+    text = "static_cast<int>(a)+static_cast<long long>(b)+static_cast<T>(c),d!=nullptr,f(nullptr);"
+    expected = "int(a)+cutune_long(b)+static_cast<T>(c),d!=0,f(nullptr);\n"
     assert packed_text(with_short_casts(cpp_tokens(text))) == expected
 
 
