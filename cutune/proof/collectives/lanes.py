@@ -7,7 +7,7 @@ with any block: made of values that do not depend on it, and of whole sums.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -428,8 +428,16 @@ def _are_neutral(operation: str, lanes: Lanes) -> Flags:
     """Tell which entries are numbers that an operation ignores."""
     are_numbers: Flags = lanes.kind == NUMBER
     if np.count_nonzero(are_numbers):
-        are_numbers &= np.isin(lanes.data, _signed(neutral(operation)))
+        are_numbers &= _among(lanes.data, _signed(neutral(operation)))
     return are_numbers
+
+
+def _among(values: Numbers, few: Iterable[int]) -> Flags:
+    """Tell what `np.isin` does, in less time for few numbers."""
+    found = np.zeros(len(values), np.bool_)
+    for number in few:
+        found |= values == number
+    return found
 
 
 def _is_kept(operation: str, lanes: Lanes, terms: Terms) -> Flags:
@@ -441,7 +449,7 @@ def _is_kept(operation: str, lanes: Lanes, terms: Terms) -> Flags:
         known: Flags = lanes.kind != UNKNOWN
         return known
     made = [n for n in {*lanes.data[lanes.kind == PART].tolist()} if terms.summand(n).operation]
-    kept: Flags = (lanes.kind == PART) & np.isin(lanes.data, made)
+    kept: Flags = (lanes.kind == PART) & _among(lanes.data, made)
     return kept
 
 
