@@ -275,6 +275,7 @@ def test_archives_are_outputs_of_a_build(tmp_path: Path, monkeypatch: pytest.Mon
     """They are removed before the build is made again, as objects are."""
     nvcc = recording_nvcc(tmp_path / "bin")
     monkeypatch.setenv("CUTUNE_NVCC_OUTPUTS", str(tmp_path / "outputs"))
+    monkeypatch.setenv("CUTUNE_NVCC_TRIED", "")
     monkeypatch.setattr(driver, "run_instead", lambda launcher, words: 0)
     monkeypatch.chdir(tmp_path)
     words = (f"--cutune-nvcc={nvcc}", "-lib", "a.o", "-o", "lib/liba.a")
