@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import io
+import os
 import sys
 
 _OBJECTS_BETWEEN_COLLECTIONS = 500_000
@@ -19,6 +20,7 @@ def main() -> int:
 
 def _run() -> int:
     collect_seldom()
+    open_streams()
     if sys.argv[1:2] == ["nvcc"]:
         from cutune.tuning.nvcc.driver import main_nvcc
 
@@ -27,6 +29,17 @@ def _run() -> int:
 
     write_any_name()
     return main_verbs()
+
+
+def open_streams() -> None:
+    """Open what is closed (`>&-`): no file of ours takes the place of standard output."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            nothing = os.open(os.devnull, os.O_RDWR)
+            if nothing != number:
+                os.dup2(nothing, number)
+                os.close(nothing)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8"))
 
 
 def write_any_name() -> None:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 VERIFY_SCHEMA, SHAKE_SCHEMA = "cutune-verify-1", "cutune-shake-1"
 
+#: Each is a run of the program.
+MOST_SEEDS = 100_000
+
 
 def verify_verb(options: Options) -> int:
     """Do a program and its tuned form give the same?"""
@@ -147,8 +150,8 @@ def shake_verb(options: Options) -> int:
 
 
 def _named_trial(options: Options) -> SeededRun | None:
-    if options.seeds < 0 or (options.jobs is not None and options.jobs < 1):
-        options.wrong("--seeds takes a count, --jobs one from 1")
+    if not 0 <= options.seeds <= MOST_SEEDS or (options.jobs is not None and options.jobs < 1):
+        options.wrong(f"--seeds takes a count up to {MOST_SEEDS}, --jobs one from 1")
     return named_trial() if options.seeds else None
 
 

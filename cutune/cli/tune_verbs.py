@@ -472,5 +472,7 @@ def _tune_project(options: Options) -> int:
         built += f"; from now on: {kept_tuned(options.make, folder)}"
     replace(shown, built=built).show(options.json)
     if not is_tuned:
-        raise nothing_modelled([options.make], "none of them could be measured and modelled")
+        kept = "" if options.clean else "; if make kept parts of an earlier build, add --clean"
+        reason = f"none of them could be measured and modelled{kept}"
+        raise nothing_modelled([options.make], reason)
     return 0

@@ -43,3 +43,25 @@ def test_sources_are_known_by_the_folder_of_their_compiler(tmp_path: Path) -> No
     assert "  src/app.cu:10  halve  tuned" in done.stdout
     assert "  src/app.cu:12  halve  not modelled" in done.stdout
     assert b"cutune_select_halve" in (tmp_path / "src" / "app").read_bytes()
+
+
+def test_a_kernel_of_another_folder_is_found(tmp_path: Path) -> None:
+    """It is linked from an archive, which is made again with the objects."""
+    start = SOURCE.index("__global__")
+    end = SOURCE.index("int main")
+    declared = "extern __global__ void halve(int n, float *a);\n"
+    flags = f"{' '.join(QUICK_FLAGS)} -rdc=true"
+    files = {
+        "lib/k.cu": SOURCE[start:end],
+        "app/app.cu": SOURCE[:start] + declared + SOURCE[end:],
+        "Makefile": "all:\n\t$(MAKE) -C lib\n\t$(MAKE) -C app\n",
+        "lib/Makefile": f"libk.a: k.cu\n\tnvcc {flags} -c k.cu -o k.o\n\tnvcc -lib k.o -o $@\n",
+        "app/Makefile": f"app: app.cu ../lib/libk.a\n\tnvcc {flags} app.cu -L../lib -lk -o $@\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    options = ("--run", "app/app {n}", "--vary", "n=1000,3000", "--variants=none", "-q")
+    done = cutune("tune", "--make", "make", *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "  app/app.cu:7  halve  tuned" in done.stdout

@@ -107,7 +107,9 @@ def build(
         command = Command.parse([*words, *WORDS])
         status = rewriting.compile_rewritten([str(find_nvcc().path)], command, SETTINGS)
         assert status == 0
-        (copy,) = Path(".cutune/nvcc").glob("*-tuned/app.cu")
+        # Other options have a copy of their own.
+        copies = Path(".cutune/nvcc").glob("*-tuned/app.cu")
+        copy = max(copies, key=lambda path: path.stat().st_mtime_ns)
         text = copy.read_text("latin-1")
         return Build(counts["proving"], counts["compiling"], text, capfd.readouterr().err)
 

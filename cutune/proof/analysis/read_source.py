@@ -70,6 +70,11 @@ class ReadSource:
 
     def program(self, elsewhere: Sequence[Kernel] = ()) -> Program:
         """Return the proven program, with kernels that other sources define."""
+        # Places are told apart by where their files lie, which follows from the folder.
+        with chdir(self.folder):
+            return self._program(elsewhere)
+
+    def _program(self, elsewhere: Sequence[Kernel]) -> Program:
         program = self._without_copies
         if self._copies or self._tiles or elsewhere:
             program = self._analyzed(self._copies, elsewhere, self._tiles)

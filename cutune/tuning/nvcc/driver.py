@@ -82,6 +82,10 @@ def main_nvcc(arguments: Sequence[str]) -> int:
             name = command.outputs()[0]
             run = name if name.startswith(("/", "./", "../")) else f"./{name}"
             _say("LINKED_UNTUNED", name=name, run=run)
+        if command.has(("lib",)) and EMULATED in settings.modes:
+            from cutune.tuning.nvcc.rewriting import note_outputs
+
+            note_outputs(command)
         return run_instead(launcher, words)
     from cutune.tuning.nvcc.rewriting import compile_rewritten
 

@@ -46,7 +46,6 @@ from cutune.tuning.nvcc.command import (
     Item,
     Settings,
     names,
-    names_of,
     run_instead,
 )
 from cutune.tuning.nvcc.kept_objects import ObjectPlace, ObjectQuestion, is_understood
@@ -57,12 +56,12 @@ from cutune.tuning.nvcc.units import (
     knows_others,
     lenders_of,
     lends,
+    models_here,
     note,
     register,
 )
 
 if TYPE_CHECKING:
-    from cutune.model.fit.fitted_model import FittedModel
     from cutune.proof.analysis.analyzer import Analyzer
     from cutune.source.program import Program
     from cutune.source.rewrite.pipeline import TranslationUnit
@@ -182,7 +181,7 @@ def _compiled(
         if EMULATED in settings.modes:
             command = emulated(command, nvcc)
         if is_first:
-            _note_outputs(command)
+            note_outputs(command)
         is_rewritten = command.makes_host_code and settings.modes != {EMULATED}
         own = nvcc if len(launcher) == 1 and found == str(nvcc.path) else None
         is_kept = settings.modes == {TUNED}
@@ -234,7 +233,7 @@ def _may_be_confirmed(command: Command) -> bool:
     return is_understood(command) and bool(_object_elsewhere(command))
 
 
-def _note_outputs(command: Command) -> None:
+def note_outputs(command: Command) -> None:
     """Append what it makes, and its sources, to the files that `tune --make` reads."""
     if named := os.environ.get(OUTPUTS):
         made = (os.path.abspath(path) for path in command.outputs())
@@ -361,8 +360,18 @@ def _shadows(
     command: Command, settings: Settings, nvcc: Nvcc, assumes: bool
 ) -> dict[str, ShadowSource]:
     rewriters = {s.value: _Rewriter.of(command, s, settings, nvcc) for s in command.sources}
-    made = {path: rewriter.kept_or_made(assumes) for path, rewriter in rewriters.items()}
-    return {path: shadow for path, shadow in made.items() if shadow is not None}
+    made: dict[str, ShadowSource] = {}
+    for path, rewriter in rewriters.items():
+        try:
+            shadow = rewriter.kept_or_made(assumes)
+        except CutuneError as error:
+            is_other = len(rewriters) == 1 or error.diagnostic.code is not Code.STALE_MODELS
+            if is_other or settings.strict:
+                raise
+            tell(error.diagnostic)  # the other sources are as they were
+            continue
+        made |= {path: shadow} if shadow is not None else {}
+    return made
 
 
 @dataclass(frozen=True)
@@ -549,23 +558,12 @@ class _Rewriter:
         if selection is None:
             from cutune.model.emit.programs import kept_selection
 
-            models = self._models(program, workspace) if is_modelled else []
+            models = models_here(program, workspace, self.workspace) if is_modelled else []
             if not models and not program.is_lent:
                 return None
             selection = kept_selection(analyzer, models, devices, program, place)
         unit = with_selection(analyzer, program, selection)
         return unit if unit.edits or program.is_lent else None
-
-    def _models(self, program: Program, place: Workspace) -> list[FittedModel]:
-        """Those of a program, also where it and the workspace were moved. Raises CT513."""
-        from cutune.model.emit.programs import models_of
-        from cutune.model.fit.fitted_model import read_models
-
-        here, *before = names_of(program.source.path, str(self.workspace.folder))
-        known = read_models(place.models)
-        if before and all(model.kernel.origin.path != here for model in known):
-            known = [model.moved(before, here) for model in known]
-        return models_of(program, self.workspace, known)
 
     def _program(self, plain: Analyzer) -> Program:
         from cutune.proof.analysis.kernels_of_other_sources import linked

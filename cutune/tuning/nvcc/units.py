@@ -252,6 +252,21 @@ def models_in(workspace: Workspace) -> list[FittedModel]:
     return list(latest.values())
 
 
+def models_here(program: Program, place: Workspace, workspace: Workspace) -> list[FittedModel]:
+    """The models of a program, also where it and the workspace were moved. Raises CT513.
+
+    `place`: where they are, the workspace or that of a unit.
+    """
+    from cutune.model.emit.programs import models_of
+    from cutune.model.fit.fitted_model import read_models
+
+    here, *before = names_of(program.source.path, str(workspace.folder))
+    known = read_models(place.models)
+    if before and all(model.kernel.origin.path != here for model in known):
+        known = [model.moved(before, here) for model in known]
+    return models_of(program, workspace, known)
+
+
 def instances_of(models: Sequence[FittedModel]) -> list[str]:
     """Unique names of the models, with template arguments where there are any."""
     from cutune.toolchain.kernel_names import instance_names

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -81,6 +83,20 @@ def test_variations_behind_one_option(
     # A file may have such a name, and sizes look alike.
     assert parse(shlex.split("tune --vary w=1 app.cu")).files == ["app.cu"]
     assert parse(shlex.split("select k --device a100 N=1024")).sizes == ["N=1024"]
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_standard_streams_may_be_closed(closed: str) -> None:
+    words = shlex.join([sys.executable, "-m", "cutune", "help", "projects"])
+    done = subprocess.run(f"{words} {closed}", shell=True, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_seeds_that_no_one_waits_for(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["shake", "app.cu", "--seeds", "99999999999999"])
+    assert end.value.code == 2
+    assert "--seeds takes a count up to" in capsys.readouterr().err
 
 
 def test_values_of_a_variation_have_commas_between_them() -> None:

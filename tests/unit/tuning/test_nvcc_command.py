@@ -271,6 +271,20 @@ def test_a_variable_with_another_value_is_told_of(
     assert value in said and meant in said
 
 
+def test_archives_are_outputs_of_a_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are removed before the build is made again, as objects are."""
+    nvcc = recording_nvcc(tmp_path / "bin")
+    monkeypatch.setenv("CUTUNE_NVCC_OUTPUTS", str(tmp_path / "outputs"))
+    monkeypatch.setenv("CUTUNE_NVCC_TRIED", "")
+    monkeypatch.setattr(driver, "run_instead", lambda launcher, words: 0)
+    monkeypatch.chdir(tmp_path)
+    words = (f"--cutune-nvcc={nvcc}", "-lib", "a.o", "-o", "lib/liba.a")
+    assert driver.main_nvcc([*words, "--cutune-mode=tuned"]) == 0
+    assert not (tmp_path / "outputs").exists()
+    assert driver.main_nvcc([*words, "--cutune-mode=instrument,emulated"]) == 0
+    assert (tmp_path / "outputs").read_text() == f"{tmp_path}/lib/liba.a\n"
+
+
 def test_a_switch_takes_no_value(capsys: pytest.CaptureFixture[str]) -> None:
     assert driver.main_nvcc(["--cutune-strict=no", "-c", "a.cu"]) == 2
     assert "--cutune-strict takes no value" in capsys.readouterr().err

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from cutune.core.diagnostics import CutuneError
 from cutune.core.reading import read_source
+from cutune.core.workspace import Workspace
 from cutune.emulator.program_builds import instrument
+from cutune.toolchain.nvcc import Nvcc
+from cutune.tuning.nvcc import rewriting
+from cutune.tuning.nvcc.command import Command, Item, read_settings
 from cutune.tuning.nvcc.shadows import ShadowSource
 from tests.support.analyzed import analyzed
 
@@ -19,6 +25,31 @@ __global__ static void fill(int n, float *a) {
 }
 static inline void start(int n, float *a) { fill<<<(n + 127) / 128, 128>>>(n, a); }
 """
+
+
+def test_a_source_that_has_changed_leaves_the_others_tuned(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @dataclass(frozen=True)
+    class Rewriter:
+        path: str
+
+        def kept_or_made(self, assumes: bool) -> ShadowSource | None:
+            if self.path == "stale.cu":
+                raise Workspace(Path("none")).stale(self.path)
+            return None if self.path == "plain.cu" else ShadowSource(f"copy/{self.path}", ())
+
+    def of(command: Command, source: Item, *about: object) -> Rewriter:
+        return Rewriter(source.value)
+
+    monkeypatch.setattr(rewriting._Rewriter, "of", of)
+    command = Command.parse(["stale.cu", "plain.cu", "tuned.cu"])
+    (plain, _), nvcc = read_settings([]), Nvcc(Path("nvcc"))
+    assert [*rewriting._shadows(command, plain, nvcc, False)] == ["tuned.cu"]
+    assert "'stale.cu' has changed" in capsys.readouterr().err
+    strict, _ = read_settings(["--cutune-strict"])
+    with pytest.raises(CutuneError):
+        rewriting._shadows(command, strict, nvcc, False)
 
 
 def test_a_rewritten_header_is_found_before_the_users(
