@@ -110,17 +110,31 @@ void write_sum(T* to, int64_t leading, Wide<T> alpha, Matrix<Wide<T>> values, Wi
     write_matrix(to, leading, values);
 }
 
-// A square matrix of which one triangle is kept.
+// The same of a vector.
+template <class T>
+void write_vector_sum(T* to, int64_t step, Wide<T> alpha, std::vector<Wide<T>> values,
+                      Wide<T> beta) {
+    for (auto& value : values) value *= alpha;
+    if (beta != Wide<T>()) {
+        const auto before = read_vector(to, static_cast<int64_t>(values.size()), step);
+        for (size_t k = 0; k < before.size(); ++k) values[k] += beta * before[k];
+    }
+    write_vector(to, step, std::move(values));
+}
+
+// A square matrix of which one triangle is kept. The diagonal of a hermitian one is taken for real.
 template <class T>
 Matrix<Wide<T>> read_symmetric(const T* from, int fill, int64_t n, int64_t leading,
                                bool hermitian) {
     auto found = read_matrix(from, n, n, leading);
-    for (int64_t j = 0; j < n; ++j)
+    for (int64_t j = 0; j < n; ++j) {
+        if (hermitian) found(j, j) = std::real(found(j, j));
         for (int64_t i = 0; i < j; ++i)
             if (fill == kUpper)
                 found(j, i) = hermitian ? conjugate(found(i, j)) : found(i, j);
             else
                 found(i, j) = hermitian ? conjugate(found(j, i)) : found(j, i);
+    }
     return found;
 }
 

@@ -17,14 +17,7 @@ int gemv(BlasHandle handle, int operation, int64_t m, int64_t n, const T* alpha,
         const auto matrix = read_operand(a, operation, rows, columns, lda);
         Matrix<Wide<T>> vector(columns, 1);
         vector.values = read_vector(x, columns, incx);
-        auto sums = product(matrix, vector).values;
-        const auto by = factor.get(), rest = kept.get();
-        for (auto& sum : sums) sum *= by;
-        if (rest != Wide<T>()) {
-            const auto before = read_vector(y, rows, incy);
-            for (size_t k = 0; k < sums.size(); ++k) sums[k] += rest * before[k];
-        }
-        write_vector(y, incy, std::move(sums));
+        write_vector_sum(y, incy, factor.get(), product(matrix, vector).values, kept.get());
     });
 }
 
@@ -35,12 +28,8 @@ int symv(BlasHandle handle, int fill, int64_t n, const T* alpha, const T* a, int
     return do_blas(handle, [=] {
         Matrix<Wide<T>> vector(n, 1);
         vector.values = read_vector(x, n, incx);
-        auto sums = product(read_symmetric(a, fill, n, lda, hermitian), vector).values;
-        const auto by = factor.get(), rest = kept.get();
-        const auto before = rest == Wide<T>() ? sums : read_vector(y, n, incy);
-        for (size_t k = 0; k < sums.size(); ++k)
-            sums[k] = by * sums[k] + (rest == Wide<T>() ? Wide<T>() : rest * before[k]);
-        write_vector(y, incy, std::move(sums));
+        const auto square = read_symmetric(a, fill, n, lda, hermitian);
+        write_vector_sum(y, incy, factor.get(), product(square, vector).values, kept.get());
     });
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <complex>
 #include <cstdint>
 #include <new>
@@ -86,7 +87,7 @@ template <class T> std::vector<Wide<T>> read_vector(const T* from, int64_t count
 
 template <class T> void write_vector(T* to, int64_t step, std::vector<Wide<T>> values) {
     if (values.empty()) return;
-    if (step < 0) values.assign(values.rbegin(), values.rend());
+    if (step < 0) std::reverse(values.begin(), values.end());
     Matrix<Wide<T>> row(1, static_cast<int64_t>(values.size()));
     row.values = std::move(values);
     write_matrix(to, step < 0 ? -step : step, row);
