@@ -170,13 +170,14 @@ void all(int n, float *x) {{
         ("__attribute__((weak))", {}),
     ],
 )
+@pytest.mark.parametrize("define", ["#define third", "# /* */ define/**/third"])
 def test_kernels_that_are_declared_before(
-    attribute: str, expected: dict[str, list[str]], tmp_path: Path
+    define: str, attribute: str, expected: dict[str, list[str]], tmp_path: Path
 ) -> None:
     (tmp_path / "first.h").write_text(FIRST)
     (tmp_path / "second.h").write_text(f"{attribute} {KERNEL.replace('NAME', 'second')}")
     path = tmp_path / "main.cu"
-    path.write_text(HEADERS)
+    path.write_text(HEADERS.replace("#define third", define))
     program = Analyzer(Toolchain(flags=QUICK_FLAGS)).load(str(path), require_nvcc=True)
     found: dict[str, list[str]] = {}
     for site in program.tunable_launches:

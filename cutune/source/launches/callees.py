@@ -121,12 +121,16 @@ def certain_kernels(
     launched = Counter(_launched(part.syntax for part in unit.parts))
     named = Counter(_launched(written))
     text = Counter(_NAME.findall(_MARKER.sub("", expanded)))
-    macros = {name for source in sources for name in _MACRO.findall(source.text)}
     return frozenset(
         name
         for name, count in defined.items()
         if count == 1 and text[name] == 1 + launched[name] and launched[name] == named[name]
-    ).difference(macros)
+    ).difference(macros_of(sources))
+
+
+def macros_of(sources: Iterable[Source]) -> frozenset[str]:
+    """The names that sources define as macros, wherever."""
+    return frozenset(name for source in sources for name in _MACRO.findall(source.text))
 
 
 def _launched(files: Iterable[Syntax]) -> Iterable[str]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, takewhile
 
-from cutune.source.launches.callees import NUMBER, Callees
+from cutune.source.launches.callees import NUMBER, Callees, macros_of
 from cutune.source.launches.shown_launches import Shown
 from cutune.source.program import Kernel
 from cutune.source.syntax.parse import Launch, Syntax, template_closers
@@ -41,7 +41,7 @@ _MOST_TOKENS = 100
 _IMPLIED = frozenset({"int", "signed"})
 #: Of a kernel that is weak another source may have another definition.
 _WEAK = frozenset({"weak", "__weak__"})
-_MACRO_OR_WEAK = re.compile(r"(?:#|%:)[ \t]*define[ \t]+(\w+)|\b(?:_P|p)ragma\b.*?\b(weak)\b")
+_PRAGMA_WEAK = re.compile(r"\b(?:_P|p)ragma\b.*?\bweak\b")
 
 
 @dataclass(frozen=True)
@@ -129,11 +129,12 @@ class PointedKernels:
     @cached_property
     def _certain(self) -> Mapping[str, Kernel]:
         """Kernels of this unit whose name means one function, and no macro."""
-        words = [m for s in self.unit.unsteady.sources for m in _MACRO_OR_WEAK.finditer(s.text)]
+        sources = self.unit.unsteady.sources
         tokens = (token.text for part in self.unit.parts for token in part.syntax.tokens)
-        if any(match[2] for match in words) or not _WEAK.isdisjoint(tokens):
+        is_weak = any(_PRAGMA_WEAK.search(source.text) for source in sources)
+        if is_weak or not _WEAK.isdisjoint(tokens):
             return {}
-        macros = {match[1] for match in words}
+        macros = macros_of(sources)
         return {
             name: known[0]
             for name, known in self.kernels.items()
