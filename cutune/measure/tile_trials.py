@@ -42,7 +42,7 @@ from cutune.emulator.build import digest_of_sources
 from cutune.emulator.machine import Hazards, LaunchCounters, LoadedModule, host_threads
 from cutune.measure import tile_costs
 from cutune.measure.replay.replay import GHOSTS
-from cutune.measure.trial_code import entries_of, functions_reached, strange_register
+from cutune.measure.trial_code import functions_reached, instances_of, unknown_code
 from cutune.measure.trial_contents import LaunchVariables, TrialContents, near_numbers, same_numbers
 from cutune.measure.trial_functions import with_functions
 from cutune.measure.trial_launches import (
@@ -73,11 +73,11 @@ from cutune.source.program import Kernel
 from cutune.toolchain.cache import cache_folder, keep_whole, kept_whole, key_of
 from cutune.toolchain.device import profile
 from cutune.toolchain.device.thread_block import LARGEST_SHARED, Block
-from cutune.toolchain.kernel_names import base_name
 
 #: Copies that are tried; others only where none of these does the same.
 MOST_TRIED = 12
 _OTHER_LAUNCHES = "its launches are not those of others"
+_OTHER_INSTANCES = "it does something else in another instance of the template"
 _NOT_PREFERRED = "others whose blocks cover as much are counted to cost less"
 #: Warp instructions of one launch of the kernel, and so many times that of a copy.
 _LONG, _LONGER = 600_000, 16
@@ -91,8 +91,7 @@ _FARTHEST, _FARTHEST_ASKED = 9, 4096
 _THOROUGH = 16
 #: Contents at random: what variables hold at first, and other numbers.
 _RANDOM = (0, 3)
-#: As many launches are watched, the largest first.
-_WATCHED = 96
+_WATCHED = 96  # launches at most, the largest first
 #: As the checker has it.
 _UNWRITTEN = "unwritten_shared"
 #: The architecture that PTX is for.
@@ -137,23 +136,38 @@ def _tried(text: str, kernel: Kernel, copies: Copies) -> tuple[list[Found], dict
 
     try:
         module = parsed(text)
-        entries = entries_of(module, [kernel.name, *(one.kernel for one in copies)])
+        instances = [*instances_of(module, kernel, [one.kernel for one in copies])]
+        if not instances:
+            return none("it is not compiled")
         # A launch takes longer in a module of all kernels, of each of whose blocks it may tell.
-        loaded = LoadedModule(assemble(text, entries.values()))
+        loaded = LoadedModule(assemble(text, {one for _, of in instances for one in of.values()}))
     except (PtxError, CutuneError):
         return none("it cannot be run on the emulated device")
-    if kernel.name not in entries:
-        return none("it is compiled to several instances")
     is_in_turn = all(one.transform == repeat.NAME for one in copies)
-    trial = _Trial(text, module, loaded, kernel, entries, _tiles_of(copies), is_in_turn)
-    if reason := trial.obstacle(entries[kernel.name]):
-        return none(reason)
+    found: list[Found] = [(index, (), 1) for index in range(len(copies))]
+    reasons: dict[str, str] = {}
+    for number, (instance, entries) in enumerate(instances):
+        some = [copies[index] for index, *_ in found]
+        given = text, module, loaded, instance, entries, _tiles_of(some), is_in_turn
+        same, said = _tried_instance(_Trial(*given), some)
+        # Where it does so at other sizes than in another instance, no one launch serves both.
+        of_all = [(found[place][0], divided, by) for place, divided, by in same]
+        found = [one for one in of_all if one in found or number == 0]
+        reasons |= said
+    kept = {copies[index].name for index, *_ in found}
+    rest = dict.fromkeys((one.name for one in copies), _OTHER_INSTANCES) | reasons
+    return found, {name: said for name, said in rest.items() if name not in kept}
+
+
+def _tried_instance(trial: _Trial, copies: Copies) -> tuple[list[Found], dict[str, str]]:
+    """Which copies do what one instance of the kernel does; and what others do, or some alike."""
     found, reasons = list[Found](), dict[str, str]()
-    names = [*dict.fromkeys(one.name for one in copies)]
+    if reason := trial.obstacle(trial.entries[trial.kernel.name]):
+        return found, dict.fromkeys((one.name for one in copies), reason)
     for some in _batches(trial, copies):
         tried = [copies[index] for index in some]
         # Sizes that are tried follow the blocks of the copies that are.
-        watched = tuple(one.kernel for one in tried if not is_in_turn)
+        watched = tuple(one.kernel for one in tried if not trial.is_in_turn)
         trial = replace(trial, tiles=_tiles_of(tried), watched=watched, asked_sizes=())
         if asked := trial.asked(tried):
             trial = replace(trial, asked_sizes=asked)
@@ -161,10 +175,9 @@ def _tried(text: str, kernel: Kernel, copies: Copies) -> tuple[list[Found], dict
         reasons |= trial.tried(copies, some, found)
         if found:
             break
+    names = dict.fromkeys(one.name for one in copies)
     left = f"{_NOT_PREFERRED}: {len(reasons)} of {len(names)} were tried"
-    reasons |= dict.fromkeys((name for name in names if name not in reasons), left)
-    kept = {copies[index].name for index, *_ in found}
-    return found, {name: said for name, said in reasons.items() if name not in kept}
+    return found, dict.fromkeys(names, left) | reasons
 
 
 def _tiles_of(copies: Copies) -> tuple[Tile, ...]:
@@ -198,6 +211,8 @@ class _Trial:
     ended: dict[tuple[Tile, TriedLaunch], Ended] = field(default_factory=dict)
     #: What the checker found in them, by their sizes.
     hazards: dict[Assigned, str] = field(default_factory=dict)
+    #: What an entry may do beyond sizes that were tried.
+    untried_of: dict[tuple[str, str], str] = field(default_factory=dict)
     #: Memory behind launches, by their contents.
     expected: dict[tuple[Tile, TriedLaunch, int], list[bytes]] = field(default_factory=dict)
     #: Sizes to be tried as well, beyond the usual ones.
@@ -254,13 +269,7 @@ class _Trial:
             return "it has other parameters than its text"
         if not self._given.combined:
             return "it compares numbers that its launch tells with many others"
-        for name in functions_reached(self.module, entry):
-            function = self.module.functions.get(name)
-            if function is None or function.body is None:
-                return f"it calls '{base_name(name)}'"
-            if strange := strange_register(function):
-                return f"it reads {strange}"
-        return ""
+        return unknown_code(self.module, entry)
 
     def _functions(self, entry: str) -> list[Function]:
         return [self.module.functions[name] for name in functions_reached(self.module, entry)]
@@ -307,14 +316,10 @@ class _Trial:
 
     def _untried_of(self, entry: str, tried: TriedSizes) -> str:
         key = entry, repr(tried)
-        if key not in self._said:
+        if key not in self.untried_of:
             functions, kernel = self._functions(entry), self.module.functions[entry]
-            self._said[key] = self.sizes_of.untried(functions, kernel, tried)
-        return self._said[key]
-
-    @cached_property
-    def _said(self) -> dict[tuple[str, str], str]:
-        return {}
+            self.untried_of[key] = self.sizes_of.untried(functions, kernel, tried)
+        return self.untried_of[key]
 
     # ---- parameters
 
@@ -363,9 +368,8 @@ class _Trial:
         uneven = [one for one in launches if is_uneven(tile, dict(one.sizes))]
         each_has = Counter(launch.numbers for launch in launches)
         is_few = any(each_has[numbers] < _FEWEST for numbers in self._given.combined)
-        least = (
-            _UNEVEN * len(self._given.combined) if domain is Domain.ANY and has_parts(tile) else 0
-        )
+        is_parted = domain is Domain.ANY and has_parts(tile)
+        least = _UNEVEN * len(self._given.combined) if is_parted else 0
         if is_few or len(uneven) < least:
             return "too few of its launches can be tried"
         if reason := self._untried(copy, [dict(launch.sizes) for launch in launches]):
@@ -434,8 +438,8 @@ class _Trial:
                 yield
 
     def _launches(self, tile: Tile, domain: Domain) -> list[TriedLaunch]:
-        own = tile.own_block, tile.own_covered, tile.own_shared
-        key = (tile.extents, *own, tile.whole, domain)
+        own = tile.own_block, tile.own_covered, tile.own_shared, tile.whole
+        key = tile.extents, own, domain
         if key not in self._known:
             made = (
                 self._counted(tile, one, numbers)
@@ -514,8 +518,7 @@ class _Trial:
     def _ended_anew(self, own: Tile, launch: TriedLaunch) -> Ended:
         entry, grid = self.entries[self.kernel.name], grid_at(own, dict(launch.sizes))
         assert grid is not None, "a launch that was counted"
-        known = enumerate(self.loaded.kernel(entry).parameters)
-        places = [place.offset for index, place in known if self._given.kind(index) == "p"]
+        places = self._given.offsets_of_pointers(self.loaded.kernel(entry))
         try:
             counted = self._without_data(own, grid, launch, trace=True)
             launch = replace(launch, arrays=arrays_of(counted, places))

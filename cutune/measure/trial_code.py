@@ -1,14 +1,25 @@
-"""Code of trials. Takes PTX that is read, gives what an entry reaches, and what it reads."""
+"""Code of trials. Takes PTX that is read, gives its entries, what these reach, and what they read.
+
+A template is tried in each of its instances, with the types that its parameters have there.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from cutune.ptx.control_flow import call_target
 from cutune.ptx.types import Function, Module
-from cutune.toolchain.kernel_names import base_name
+from cutune.source.program import Kernel
+from cutune.toolchain.kernel_names import (
+    base_name,
+    demangled,
+    is_instance,
+    is_named,
+    renamed_entry,
+    shown_parameters,
+)
 
 #: Registers that tell a thread where it is, and how many there are.
 _PLACES = re.compile(r"%(?:n?tid|n?ctaid)\.[xyz]|%laneid")
@@ -17,11 +28,45 @@ _REGISTER = re.compile(r"%[A-Za-z]\w*(?:\.[a-z]\w*)?")
 _NUMBERED = re.compile(r"(?<=\w)@\d+")
 
 
-def entries_of(module: Module, kernels: Collection[str]) -> dict[str, str]:
-    """Return the entries of those kernels that have a single one, by their names in the source."""
+def instances_of(
+    module: Module, kernel: Kernel, copies: Sequence[str]
+) -> Iterator[tuple[Kernel, Mapping[str, str]]]:
+    """Yield each instance of a kernel, and by their names the entries of it and of its copies."""
     names = [name for name, one in module.functions.items() if one.is_kernel]
-    count = Counter(map(base_name, names))
-    return {base: n for n in names if count[base := base_name(n)] == 1 and base in kernels}
+    own = [name for name in names if is_named(name, kernel.name)]
+    for entry in own:
+        entries = {kernel.name: entry}
+        for copy in copies:
+            of_copy = [name for name in names if base_name(name) == copy]
+            # One of a single instance may have other arguments.
+            same = of_copy if len(own) == 1 else [renamed_entry(entry, copy)]
+            if len(same) == 1 and same[0] in of_copy and len(of_copy) == len(own):
+                entries[copy] = same[0]
+        yield _with_types(kernel, entry), entries
+
+
+def _with_types(kernel: Kernel, entry: str) -> Kernel:
+    """The kernel with the types of an instance, whose template parameters have a meaning."""
+    types = shown_parameters(*demangled([entry], parameters=True)) if is_instance(entry) else ()
+    if len(types) != len(kernel.parameters):
+        return kernel
+    # What a launch asks of pointers is asked of those that the text shows.
+    typed = [
+        replace(one, type=type_, alias_of=()) if one.is_pointer == ("*" in type_) else one
+        for one, type_ in zip(kernel.parameters, types, strict=True)
+    ]
+    return replace(kernel, parameters=tuple(typed))
+
+
+def unknown_code(module: Module, entry: str) -> str:
+    """Return what an entry reaches that is not known; "" if nothing."""
+    for name in functions_reached(module, entry):
+        function = module.functions.get(name)
+        if function is None or function.body is None:
+            return f"it calls '{base_name(name)}'"
+        if strange := _strange_register(function):
+            return f"it reads {strange}"
+    return ""
 
 
 def functions_reached(module: Module, entry: str) -> list[str]:
@@ -35,8 +80,8 @@ def functions_reached(module: Module, entry: str) -> list[str]:
     return names
 
 
-def strange_register(function: Function) -> str:
-    """Return one that a function reads beside its own, and those of indices and shapes; or ""."""
+def _strange_register(function: Function) -> str:
+    """One that a function reads beside its own, and those of indices and shapes; or ""."""
     named = (name for operand in function.operands for name in _REGISTER.findall(operand))
     others = (name for name in named if name not in function.registers)
     return next((name for name in others if not _PLACES.fullmatch(name)), "")

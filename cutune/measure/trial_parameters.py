@@ -177,6 +177,11 @@ class LaunchParameters:
         found = [*product(*each)]
         return found if len(found) <= _MOST_COMBINED else []
 
+    def offsets_of_pointers(self, code: KernelCode) -> list[int]:
+        """Return where pointers lie among the bytes of its parameters."""
+        places = enumerate(code.parameters)
+        return [place.offset for index, place in places if self.kind(index) == "p"]
+
     def packed(self, code: KernelCode, sizes: Sizes, numbers: Numbers) -> bytes:
         """Return the bytes of all parameters; pointers lead to ghosts."""
         buffer = bytearray(code.parameter_bytes)

@@ -211,7 +211,7 @@ class FlatJudge:
             return opcode == "div" and kinds == {BLOCK_SIZE}
         size = 1 << number if opcode == "shr" and 0 <= number < WARP else number
         if opcode == "and":
-            size = number + 1
+            size = -number if number < 0 else number + 1
         is_power = 0 < size <= WARP and size & (size - 1) == 0
         if opcode not in ("shr", "div", "rem", "and") or not is_power:
             return False

@@ -131,18 +131,22 @@ class WidthDependence:
         return None
 
     def _quotient(self, atom: Atom) -> tuple[int, int] | None:
-        """The n and c of `threadIdx.x / n * c`, which may be written `threadIdx.x >> 3 & ~3`."""
+        """The n and c of `threadIdx.x / n * c`, also as `threadIdx.x >> 3 & ~3`, or `& ~31`."""
         operation = self.atoms.operation(atom)
         if operation is None or len(operation.numbers) != 2:
             return None
         value, number = operation.numbers[0], operation.numbers[1].literal
         opcode, inner = operation.name.split(".")[0], only_atom(value)
-        if number is None or number < 0 or inner is None:
+        if number is None or inner is None:
             return None
         if opcode in ("shr", "div") and inner == THREAD_X:
-            return (1 << number if opcode == "shr" else number), 1
-        before = self._quotient(inner) if opcode == "and" and inner != THREAD_X else None
+            return ((1 << number if opcode == "shr" else number), 1) if number >= 0 else None
         lowest = number & -number
+        if opcode != "and" or (inner == THREAD_X and lowest == 1):
+            return None
+        before = (1, 1) if inner == THREAD_X else self._quotient(inner)
+        if number == -lowest:  # of 32 or 64 bits, as `t & ~31` is
+            number += _MOST_THREADS
         # All bits from the lowest one on, of numbers of threads.
         if before is None or before[1] != 1 or number + lowest < _MOST_THREADS // before[0]:
             return None

@@ -254,6 +254,22 @@ def _filtered(command: tuple[str, ...], names: str) -> tuple[str, ...]:
     return tuple(lines) if done.returncode == 0 and len(lines) == 1 + names.count("\n") else ()
 
 
+def shown_parameters(shown: str) -> list[str]:
+    """Return the types of parameters in `void f<int>(int*, float)`, a name with its parameters."""
+    if not shown.endswith(")"):
+        return []
+    found, depth = [""], 0
+    for character in reversed(shown[:-1]):
+        depth += (character in ")>]}") - (character in "(<[{")
+        if depth < 0:
+            break
+        if character == "," and depth == 0:
+            found.append("")
+        else:
+            found[-1] = character + found[-1]
+    return [one.strip() for one in reversed(found) if one.strip()]
+
+
 def whole_instance_names(kernels: Sequence[str], entries: Sequence[str]) -> list[str]:
     """Unique names of kernels by their entries: with template arguments, or with parameters too."""
     whole = demangled(entries, parameters=True)

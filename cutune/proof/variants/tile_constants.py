@@ -195,11 +195,12 @@ def _template_arguments(
     Names of numbers, members of a structure too, and numbers that are written once; and types, the
     parameters of these, and what they are made of.
     """
-    entries = dict.fromkeys(text.kernel.entries)
-    if len(entries) != 1:
+    each = demangled([*dict.fromkeys(text.kernel.entries)], parameters=True)
+    rows = [_arguments_in(shown) for shown in each]
+    if len({*map(len, rows)}) != 1:
         return {}, {}, {}
-    [shown] = demangled([*entries], parameters=True)
-    values = _arguments_in(shown)
+    # What differs between instances is not one constant.
+    values = ["" if len({*column}) > 1 else column[0] for column in zip(*rows, strict=True)]
     arguments = _arguments_in(site.callee)
     tokens = text.syntax.tokens[text.function.first : text.function.parameters[0]]
     parameters = list(template_parameters(tokens))

@@ -34,6 +34,16 @@ COLUMNS = """__shared__ float own[1024]; float v = 0;
                  b[blockIdx.x * 32 + l] = v; }"""
 
 
+#: Places of warps, from which those who are let through make one value.
+SLOTS = """__shared__ float w[32]; float v = 0; ROW v = v / 2 + a[blockIdx.x * n + j];
+    for (int o = 16; o > 0; o /= 2) v -= __shfl_down_sync(0xffffffffu, v, o);
+    if (threadIdx.x % 32 == 0) w[threadIdx.x / 32] = v;
+    __syncthreads();
+    v = threadIdx.x < blockDim.x / 32 ? w[threadIdx.x % 32] : 0.0f;
+    if (FIRST) for (int o = 16; o > 0; o /= 2) v -= __shfl_down_sync(0xffffffffu, v, o);
+    if (threadIdx.x == 0) b[blockIdx.x] = v;""".replace("ROW", ROW)
+
+
 def _columns(warps: str, first: str, summed: str) -> str:
     return COLUMNS.replace("WARPS", warps).replace("FIRST", first).replace("SUMMED", summed)
 
@@ -70,6 +80,22 @@ KERNELS: dict[str, tuple[str, str, str]] = {
         "n, 64",
         f"{ROW} b[blockIdx.x * n + j] = a[j]; if (blockDim.x > 256) b[blockIdx.x] = 7;",
         "block(x: 32..256) grid(keep)",
+    ),
+    # The number of a warp, or of its first thread, is 0.
+    "slots": (
+        "n, 128",
+        SLOTS.replace("FIRST", "threadIdx.x / 32 == 0"),
+        "block(x: 32..1024) grid(keep)",
+    ),
+    "slots_by_mask": (
+        "n, 128",
+        SLOTS.replace("FIRST", "(threadIdx.x & ~31) == 0"),
+        "block(x: 32..1024) grid(keep)",
+    ),
+    "slots_of_two_warps": (
+        "n, 128",
+        SLOTS.replace("FIRST", "(threadIdx.x & ~63) == 0"),
+        "it does arithmetic with threadIdx.x that supposes one width",
     ),
     # A column for each lane, whose rows warps share.
     "columns": (

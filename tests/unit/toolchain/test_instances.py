@@ -7,7 +7,13 @@ import subprocess
 
 import pytest
 
-from cutune.toolchain.kernel_names import LONGEST, brief, demangled, instance_names
+from cutune.toolchain.kernel_names import (
+    LONGEST,
+    brief,
+    demangled,
+    instance_names,
+    shown_parameters,
+)
 
 MANGLED = ["_Z5scaleIfEvixPT_", "_ZN2ns5scaleIdLi4EEEvixPT_", "_Z1kif", "_Z1kid", "main_kernel"]
 KERNELS = ["scale", "scale", "k", "k", "main_kernel"]
@@ -55,3 +61,19 @@ def test_long_names_are_told_apart_by_what_is_kept_of_them() -> None:
     middles = [f"_Z1kIN{LONGEST}{outer}3{name}{LONGEST}{tail}EEvT_" for name in ("one", "two")]
     first, second = instance_names(["k", "k"], middles)
     assert first != second and "…" not in first
+
+
+@pytest.mark.parametrize(
+    ("shown", "types"),
+    [
+        ("void scale<float>(int, float*)", ["int", "float*"]),
+        ("void k<Pair<int, 4>, (2)>(Pair<int, 4> const*, unsigned long)", 2),
+        ("void each<main::{lambda(int)#1}>(int, main::{lambda(int, char)#1})", 2),
+        ("void f<int (*)(int)>(int (*)(int), int (&) [4])", ["int (*)(int)", "int (&) [4]"]),
+        ("k()", []),
+        ("_Z1kif", []),
+    ],
+)
+def test_types_of_parameters(shown: str, types: list[str] | int) -> None:
+    found = shown_parameters(shown)
+    assert found == types if isinstance(types, list) else len(found) == types

@@ -1,0 +1,71 @@
+"""Tiles of templates on types: each instance is tried, with the types that it has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutune.emulator.launch_log import read_launches
+from cutune.measure.tile_trials import copies_that_do_the_same
+from cutune.proof.analysis.analyzer import Analyzer
+from cutune.proof.variants.tiles import NAME
+from cutune.source.program import Program
+from cutune.toolchain.kernel_names import base_name, demangled
+from cutune.toolchain.toolchain import Toolchain
+from tests.support.cutune_runs import QUICK_FLAGS, run
+from tests.support.told_variants import own_and_told
+
+pytestmark = pytest.mark.nvcc
+
+PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "tile_types.cu"
+#: Of `right_product` and `right_transpose`, and the types of their instances.
+RIGHT = {
+    "right_product": ({"TILE_8", "TILE_32"}, ("float", "double")),
+    "right_transpose": ({"SIDE_8", "SIDE_32"}, ("unsigned char", "int", "double")),
+}
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    """The program with the copies that do the same."""
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS), try_copies=copies_that_do_the_same)
+    return analyzer.with_checked_variants(analyzer.load(str(PROGRAM), require_nvcc=True))
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_templates_on_types_have_tiles(name: str, program: Program) -> None:
+    kernel = program.kernel(name)
+    assert kernel is not None
+    assert RIGHT[name][0] <= {one.name for one in kernel.tiles}
+
+
+def test_what_one_instance_does_otherwise_is_done_in_none(program: Program) -> None:
+    wrong = program.kernel("wrong_for_one")
+    assert wrong is not None
+    assert [one.name for one in wrong.tiles if one.transform == NAME] == []
+    said = [diagnostic.message for _, diagnostic in wrong.variant_reasons]
+    assert any("its results are others" in one for one in said), said
+
+
+def test_instances_with_other_tiles_have_none(program: Program) -> None:
+    wrong = program.kernel("wrong_lanes")
+    assert wrong is not None
+    assert wrong.tiles == ()
+
+
+def test_each_instance_prints_the_same(
+    program: Program, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("told")
+    original, told = own_and_told(program, folder)
+    expected = run(original, "75").stdout
+    for name, (variants, types) in RIGHT.items():
+        for variant in sorted(variants):
+            log = folder / variant
+            found = run(told, "75", VARIANT=variant, HALVED="", CUTUNE_LAUNCH_LOG=str(log))
+            assert found.stdout == expected, variant
+            of_copy = [one.kernel for one in read_launches(log)]
+            of_copy = [one for one in of_copy if base_name(one) == f"{name}__{variant}"]
+            shown = demangled(of_copy)
+            assert all(any(f"<{one}" in text for text in shown) for one in types), variant
