@@ -90,13 +90,43 @@ def masked(text: str) -> str:
 _NO_TEXT = re.compile(BEGIN + r'(?:line)? \d+ "(?:[^"\\\n]|\\.)*"[^\n]*\n|(?<=\n)[ \t]*\n')
 #: Who asks the compiler for a line, or a file.
 _ASKED = re.compile(r"__builtin_(?:FILE|LINE|COLUMN|source_location)\b")
+#: Such as a line with an assertion has, of glibc from 2.38 on.
+_ASSERTED = re.compile(
+    r'__assert_fail\s*\("(?:[^"\\\n]|\\.)*",\s*__builtin_FILE\s*\(\),\s*__builtin_LINE\s*\(\)'
+)
+_MARKER = re.compile(r'#(?:line)? (\d+) ("(?:[^"\\\n]|\\.)*")')
 
 
 def text_without_lines(text: str) -> str:
-    """Return what is compiled of a text, wherever its lines come from; empty: that counts."""
+    """Return what is compiled of a text, wherever its lines come from; empty: that counts.
+
+    Of assertions alone the lines stay.
+    """
+    text = _RAW.sub(lambda raw: raw[0].replace("\n", "\1"), text)
     if _ASKED.search(text):
+        text = _with_asserted_lines(text)
+    return _NO_TEXT.sub("", text)
+
+
+def _with_asserted_lines(text: str) -> str:
+    """The text with the places of assertions, and of what follows each; empty: others ask, too.
+
+    Who has a line as the default of an argument gets that of the call.
+    """
+    if _ASKED.search(_ASSERTED.sub("", text)):
         return ""
-    return _NO_TEXT.sub("", _RAW.sub(lambda raw: raw[0].replace("\n", "\1"), text))
+    written, file, number, is_behind = list[str](), "", 0, False
+    for line in text.split("\n"):
+        number += 1
+        place = ""
+        if (marker := _MARKER.match(line)) is not None:
+            number, file = int(marker[1]) - 1, marker[2]
+        elif line.strip():
+            is_asserted = _ASSERTED.search(line) is not None
+            place = f" {file} {number}" if is_asserted or is_behind else ""
+            is_behind = is_asserted
+        written.append(line + place)
+    return "\n".join(written)
 
 
 @lru_cache(maxsize=4096)

@@ -105,6 +105,24 @@ def test_text_without_lines_is_the_same_wherever_it_stands() -> None:
     assert text_without_lines("int a = __builtin_LINE();\n") == ""
 
 
+def _asserted(before: str = "", inside: str = "", behind: str = "", file: str = "a.cu") -> str:
+    """As the preprocessor writes an assertion, which glibc since 2.38 expands to its place."""
+    call = '__assert_fail ("n > 0", __builtin_FILE (), __builtin_LINE (), __PRETTY_FUNCTION__))'
+    function = f"void f() {{ (n > 0 ? void (0) : {call};\n{inside}}}\n"
+    return f'# 1 "{file}"\n{before}{function}{behind}int b;\n'
+
+
+def test_lines_of_assertions_count() -> None:
+    text = text_without_lines(_asserted())
+    assert text and text == text_without_lines(_asserted(behind="\n\n"))
+    # The line may be that where a macro's last argument ends.
+    for other in (_asserted("\n"), _asserted(inside="\n"), _asserted(file="b.cu")):
+        assert text_without_lines(other) not in ("", text)
+    # A default argument has the line of a call, wherever that is.
+    default = "void g(int line = __builtin_LINE());\n"
+    assert text_without_lines(_asserted() + default) == ""
+
+
 def test_lines_of_a_raw_string_are_its_own() -> None:
     text = 'auto a = R"(\n\n# 1 "a.cu"\n)";\n'
     fewer = text.replace("\n\n", "\n", 1), text.replace("# 1", "# 2")
