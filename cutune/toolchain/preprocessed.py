@@ -90,9 +90,10 @@ def masked(text: str) -> str:
 _NO_TEXT = re.compile(BEGIN + r'(?:line)? \d+ "(?:[^"\\\n]|\\.)*"[^\n]*\n|(?<=\n)[ \t]*\n')
 #: Who asks the compiler for a line, or a file.
 _ASKED = re.compile(r"__builtin_(?:FILE|LINE|COLUMN|source_location)\b")
-#: Such as a line with an assertion has, of glibc from 2.38 on.
+#: An assertion of glibc, from 2.38 on, without the markers within it.
 _ASSERTED = re.compile(
-    r'__assert_fail\s*\("(?:[^"\\\n]|\\.)*",\s*__builtin_FILE\s*\(\),\s*__builtin_LINE\s*\(\)'
+    r'__assert_fail\s*\(\s*"(?:[^"\\\n]|\\.)*"\s*,'
+    r"\s*__builtin_FILE\s*\(\)\s*,\s*__builtin_LINE\s*\(\)"
 )
 _MARKER = re.compile(r'#(?:line)? (\d+) ("(?:[^"\\\n]|\\.)*")')
 
@@ -113,18 +114,18 @@ def _with_asserted_lines(text: str) -> str:
 
     Who has a line as the default of an argument gets that of the call.
     """
-    if _ASKED.search(_ASSERTED.sub("", text)):
+    if _ASKED.search(_ASSERTED.sub("", _NO_TEXT.sub("", text))):
         return ""
-    written, file, number, is_behind = list[str](), "", 0, False
+    written, file, number, had_asked = list[str](), "", 0, False
     for line in text.split("\n"):
         number += 1
         place = ""
         if (marker := _MARKER.match(line)) is not None:
             number, file = int(marker[1]) - 1, marker[2]
         elif line.strip():
-            is_asserted = _ASSERTED.search(line) is not None
-            place = f" {file} {number}" if is_asserted or is_behind else ""
-            is_behind = is_asserted
+            asks = _ASKED.search(line) is not None
+            place = f" {file} {number}" if asks or had_asked else ""
+            had_asked = asks
         written.append(line + place)
     return "\n".join(written)
 

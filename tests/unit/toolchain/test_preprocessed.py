@@ -107,9 +107,11 @@ def test_text_without_lines_is_the_same_wherever_it_stands() -> None:
 
 def _asserted(before: str = "", inside: str = "", behind: str = "", file: str = "a.cu") -> str:
     """As the preprocessor writes an assertion, which glibc since 2.38 expands to its place."""
-    call = '__assert_fail ("n > 0", __builtin_FILE (), __builtin_LINE (), __PRETTY_FUNCTION__))'
-    function = f"void f() {{ (n > 0 ? void (0) : {call};\n{inside}}}\n"
-    return f'# 1 "{file}"\n{before}{function}{behind}int b;\n'
+    line = 1 + before.count("\n")
+    own, of_glibc = f'\n# {line} "{file}"\n', f'\n# {line} "{file}" 3 4\n'
+    asked = ", __builtin_FILE (), __builtin_LINE (), __extension__ __PRETTY_FUNCTION__))"
+    call = f'(n > 0) ? void (0) : __assert_fail ({own}"n > 0"{of_glibc}{asked}{own}'
+    return f'# 1 "{file}"\n{before}void f() {{ {call}{inside};}}\n{behind}int b;\n'
 
 
 def test_lines_of_assertions_count() -> None:
