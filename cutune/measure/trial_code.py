@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from cutune.ptx.control_flow import call_target
 from cutune.ptx.types import Function, Module
-from cutune.source.program import Kernel
+from cutune.source.program import Kernel, KernelParameter
 from cutune.toolchain.kernel_names import (
     base_name,
     demangled,
@@ -46,15 +46,19 @@ def instances_of(
 
 
 def _with_types(kernel: Kernel, entry: str) -> Kernel:
-    """The kernel with the types of an instance, whose template parameters have a meaning."""
+    """The kernel with the types of an instance, whose template parameters have a meaning.
+
+    What a launch asks of pointers and of integers is asked of those that are such in all instances.
+    """
     types = shown_parameters(*demangled([entry], parameters=True)) if is_instance(entry) else ()
     if len(types) != len(kernel.parameters):
         return kernel
-    # What a launch asks of pointers is asked of those that the text shows.
-    typed = [
-        replace(one, type=type_, alias_of=()) if one.is_pointer == ("*" in type_) else one
-        for one, type_ in zip(kernel.parameters, types, strict=True)
-    ]
+    typed = list[KernelParameter]()
+    for known, type_ in zip(kernel.parameters, types, strict=True):
+        own = replace(known, type=type_, alias_of=())
+        is_alike = own.is_pointer == known.is_pointer
+        is_alike &= (own.integer is None) == (known.integer is None)
+        typed.append(own if is_alike else known)
     return replace(kernel, parameters=tuple(typed))
 
 

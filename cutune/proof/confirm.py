@@ -32,6 +32,7 @@ from cutune.source.program import (
     Role,
 )
 from cutune.source.unit.integers import integer_type
+from cutune.toolchain.kernel_names import demangled, shown_parameters
 
 #: Arguments of a launch are numbered by the bits of a word.
 _MOST_ARGUMENTS = 60
@@ -81,7 +82,7 @@ def as_compiled(kernel: Kernel, proven: ProvenCode, members: Sequence[MemberPlac
     proofs = proven.proofs.get(kernel.name, ())
     if not proofs:
         return _refused(kernel, Code.NOT_COMPILED, Code.NOT_COMPILED.template)
-    kernel = replace(kernel, impurity=None)
+    kernel = _with_integers(replace(kernel, impurity=None), [proof.name for proof in proofs])
     instances = [_Instance(kernel, proof, _names(kernel, proof, members)) for proof in proofs]
     known = _Joined(kernel, instances).kernel_as_proven()
     is_template = bool(kernel.template_parameters)
@@ -90,6 +91,24 @@ def as_compiled(kernel: Kernel, proven: ProvenCode, members: Sequence[MemberPlac
     if known.members and len(known.argument_names) > _MOST_ARGUMENTS:
         return as_compiled(replace(kernel, members=()), proven)
     return replace(known, proven_for=proven.versions)
+
+
+def _with_integers(kernel: Kernel, entries: Sequence[str]) -> Kernel:
+    """The kernel in which parameters of a template's types are integers if all instances say so.
+
+    Of less than 32 bits it would not see what the launch is given.
+    """
+    if not kernel.template_parameters:
+        return kernel
+    shown = demangled([*dict.fromkeys(entries)], parameters=True)
+    each = [one for one in map(shown_parameters, shown) if len(one) == len(kernel.parameters)]
+    parameters = list(kernel.parameters)
+    for place, known in enumerate(parameters) if len(each) == len(shown) else ():
+        types = [replace(known, type=one[place], alias_of=()) for one in each]
+        widths = [one.integer.bits if one.integer is not None else 0 for one in types]
+        if known.integer is None and not known.is_pointer and min(widths) >= 32:
+            parameters[place] = replace(known, alias_of=types[0].words)
+    return replace(kernel, parameters=tuple(parameters))
 
 
 def _of_some(kernel: Kernel, instances: Sequence[_Instance]) -> Kernel | None:

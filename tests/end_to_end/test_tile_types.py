@@ -19,10 +19,11 @@ from tests.support.told_variants import own_and_told
 pytestmark = pytest.mark.nvcc
 
 PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "tile_types.cu"
-#: Of `right_product` and `right_transpose`, and the types of their instances.
+#: Copies of kernels, and the types of their instances.
 RIGHT = {
     "right_product": ({"TILE_8", "TILE_32"}, ("float", "double")),
     "right_transpose": ({"SIDE_8", "SIDE_32"}, ("unsigned char", "int", "double")),
+    "right_stencil": ({"W_64", "W_256"}, ("float, int", "double, unsigned long")),
 }
 
 
@@ -40,32 +41,54 @@ def test_templates_on_types_have_tiles(name: str, program: Program) -> None:
     assert RIGHT[name][0] <= {one.name for one in kernel.tiles}
 
 
-def test_what_one_instance_does_otherwise_is_done_in_none(program: Program) -> None:
-    wrong = program.kernel("wrong_for_one")
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("wrong_for_one", "its results are others"),
+        ("wrong_kinds", "a parameter is no number and no pointer to numbers"),
+        ("wrong_lanes", ""),
+    ],
+)
+def test_what_one_instance_does_otherwise_is_done_in_none(
+    name: str, reason: str, program: Program
+) -> None:
+    wrong = program.kernel(name)
     assert wrong is not None
     assert [one.name for one in wrong.tiles if one.transform == NAME] == []
     said = [diagnostic.message for _, diagnostic in wrong.variant_reasons]
-    assert any("its results are others" in one for one in said), said
+    assert bool(said) == bool(reason)
+    assert all(reason in one for one in said), said
 
 
-def test_instances_with_other_tiles_have_none(program: Program) -> None:
-    wrong = program.kernel("wrong_lanes")
-    assert wrong is not None
-    assert wrong.tiles == ()
+@pytest.fixture(scope="module")
+def binaries(program: Program, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The program as it is, and one that takes the copy that it is told."""
+    return own_and_told(program, tmp_path_factory.mktemp("told"))
 
 
-def test_each_instance_prints_the_same(
-    program: Program, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder = tmp_path_factory.mktemp("told")
-    original, told = own_and_told(program, folder)
+def test_each_instance_prints_the_same(binaries: tuple[Path, Path], tmp_path: Path) -> None:
+    original, told = binaries
     expected = run(original, "75").stdout
     for name, (variants, types) in RIGHT.items():
         for variant in sorted(variants):
-            log = folder / variant
+            log = tmp_path / variant
             found = run(told, "75", VARIANT=variant, HALVED="", CUTUNE_LAUNCH_LOG=str(log))
             assert found.stdout == expected, variant
             of_copy = [one.kernel for one in read_launches(log)]
             of_copy = [one for one in of_copy if base_name(one) == f"{name}__{variant}"]
             shown = demangled(of_copy)
             assert all(any(f"<{one}" in text for text in shown) for one in types), variant
+
+
+def test_numbers_below_zero_keep_the_kernel(
+    program: Program, binaries: tuple[Path, Path], tmp_path: Path
+) -> None:
+    kernel = program.kernel("kept_rest")
+    assert kernel is not None and "STEPS_128" in {one.name for one in kernel.tiles}
+    original, told = binaries
+    log = tmp_path / "log"
+    found = run(told, "75", VARIANT="STEPS_128", HALVED="", CUTUNE_LAUNCH_LOG=str(log))
+    assert found.stdout == run(original, "75").stdout
+    launched = [base_name(one.kernel) for one in read_launches(log)]
+    assert launched.count("kept_rest") == 2
+    assert not any(one.startswith("kept_rest__") for one in launched)

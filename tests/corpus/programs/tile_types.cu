@@ -33,6 +33,38 @@ __global__ void right_transpose(T *to, const T *from, int n) {
     if (x < n && y < n) to[y * n + x] = tile[threadIdx.x][threadIdx.y];
 }
 
+// Types of indices, too.
+template <typename T, typename I, int W>
+__global__ void right_stencil(const T *from, T *to, I n, T factor) {
+    __shared__ T part[W + 2];
+    const I i = (I)blockIdx.x * W + threadIdx.x;
+    part[threadIdx.x + 1] = i < n ? from[i] : T(0);
+    if (threadIdx.x == 0) part[0] = i > 0 && i - 1 < n ? from[i - 1] : T(0);
+    if (threadIdx.x == W - 1) part[W + 1] = i + 1 < n ? from[i + 1] : T(0);
+    __syncthreads();
+    if (i < n) to[i] = (part[threadIdx.x] + part[threadIdx.x + 1] + part[threadIdx.x + 2]) * factor;
+}
+
+// Launched with a number below zero, with which no copy was tried.
+template <typename I, int STEPS>
+__global__ void kept_rest(const int *from, int *to, I first, I n) {
+    __shared__ int part[STEPS];
+    const I i = (I)blockIdx.x * STEPS + threadIdx.x;
+    part[threadIdx.x] = i < n ? from[i] : 0;
+    __syncthreads();
+    if (i < n && i >= first) to[i] = part[threadIdx.x];
+}
+
+// A number of data in one instance, and a size for all that is known in the other.
+template <typename T, int COUNT>
+__global__ void wrong_kinds(const T *from, T *to, T factor, int n) {
+    __shared__ T part[COUNT];
+    const int i = blockIdx.x * COUNT + threadIdx.x;
+    part[threadIdx.x] = i < n ? from[i] : T(0);
+    __syncthreads();
+    if (i < n) to[i] = part[threadIdx.x] * factor;
+}
+
 // The tile is a number of what is computed, for `double` alone.
 constexpr int WIDTH = 64;
 
@@ -82,9 +114,32 @@ template <typename T> static void multiply(int n) {
     show(c, n * n);
 }
 
+template <typename T, typename I> static void smooth(I n) {
+    constexpr int W = 128;
+    T *const a = made<T>(n), *const b = made<T>(n);
+    right_stencil<T, I, W><<<(n + W - 1) / W, W>>>(a, b, n, T(3));
+    show(b, n);
+}
+
+template <typename I> static void move_rest(I n) {
+    constexpr int STEPS = 64;
+    int *const a = made<int>(n), *const b = made<int>(n);
+    kept_rest<I, STEPS><<<(n + STEPS - 1) / STEPS, STEPS>>>(a, b, I(-1), n);
+    show(b, n);
+}
+
+template <typename T> static void scale(int n) {
+    constexpr int COUNT = 64;
+    T *const a = made<T>(n), *const b = made<T>(n);
+    wrong_kinds<T, COUNT><<<(n + COUNT - 1) / COUNT, COUNT>>>(a, b, T(3), n);
+    show(b, n);
+}
+
 int main(int argc, char **argv) {
     const int n = argc > 1 ? atoi(argv[1]) : 100;
     multiply<float>(n), multiply<double>(n);
+    smooth<float, int>(n), smooth<double, size_t>(n), move_rest<int>(n), move_rest<long long>(n);
+    scale<float>(n), scale<int>(n);
     const dim3 grid((n + SIDE - 1) / SIDE, (n + SIDE - 1) / SIDE), block(SIDE, SIDE);
     auto *const c = made<unsigned char>(n * n), *const d = made<unsigned char>(n * n);
     right_transpose<<<grid, block>>>(c, d, n);
