@@ -139,7 +139,7 @@ def _tried(text: str, kernel: Kernel, copies: Copies) -> tuple[list[Found], dict
         module = parsed(text)
         entries = entries_of(module, [kernel.name, *(one.kernel for one in copies)])
         # A launch takes longer in a module of all kernels, of each of whose blocks it may tell.
-        loaded = LoadedModule(assemble(text, entries.values()))
+        loaded = LoadedModule(assemble(module, entries.values()))
     except (PtxError, CutuneError):
         return none("it cannot be run on the emulated device")
     if kernel.name not in entries:
