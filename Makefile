@@ -44,8 +44,10 @@ demo: $(VENV)/.usable ## tune samples/demo.cu for an H200, without a GPU
 test: $(VENV)/.installed ## run all tests that need no GPU
 	$(BIN)/python -m pytest -m "not gpu" -n auto --dist worksteal
 
+# mypy gives up (2) where its workers have not begun after 3 seconds, and then works alone.
 check: $(VENV)/.installed ## formatter, linter, types: read only
-	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy --num-workers auto
+	$(BIN)/ruff format --check . && $(BIN)/ruff check .
+	$(BIN)/mypy --num-workers auto || { [ $$? -eq 2 ] && $(BIN)/mypy; }
 
 format: $(VENV)/.installed ## rewrite the sources as the formatter wants them
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .

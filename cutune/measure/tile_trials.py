@@ -140,7 +140,7 @@ def _tried(text: str, kernel: Kernel, copies: Copies) -> tuple[list[Found], dict
         if not instances:
             return none("it is not compiled")
         # A launch takes longer in a module of all kernels, of each of whose blocks it may tell.
-        loaded = LoadedModule(assemble(text, {one for _, of in instances for one in of.values()}))
+        loaded = LoadedModule(assemble(module, {one for _, of in instances for one in of.values()}))
     except (PtxError, CutuneError):
         return none("it cannot be run on the emulated device")
     is_in_turn = all(one.transform == repeat.NAME for one in copies)

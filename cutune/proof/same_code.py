@@ -25,7 +25,7 @@ from itertools import chain
 from types import MappingProxyType
 
 from cutune.ptx.taint import names, results
-from cutune.ptx.types import ACTIVE_LANES, TYPE_BYTES, Function, Instruction, Module
+from cutune.ptx.types import ACTIVE_LANES, TYPE_BYTES, Function, Instruction, Module, of_last
 
 #: Numbers of labels and local memory count the functions of a module.
 _COUNTED = re.compile(r"(\$L__BB|__local_depot)\d+")
@@ -471,6 +471,13 @@ def _may_be(of_copy: Sum, of_kernel: Sum) -> bool:
     )
 
 
+@of_last
+def _operations_of_kernel(
+    kernel: Function, counts_as: Mapping[str, str], dynamic: Collection[str]
+) -> FloatOperations:
+    return FloatOperations(kernel, counts_as, dynamic)
+
+
 def rounds_alike(
     kernel: Function,
     copy: Function,
@@ -487,7 +494,8 @@ def rounds_alike(
     """
     if not any(map(_is_operation, chain(kernel.instructions, copy.instructions))):
         return True
-    of_kernel, of_copy = (FloatOperations(one, counts_as, dynamic) for one in (kernel, copy))
+    of_kernel = _operations_of_kernel(kernel, counts_as, dynamic)
+    of_copy = FloatOperations(copy, counts_as, dynamic)
     if _numbered(of_kernel) == _numbered(of_copy):
         return True
     if of_kernel.fuses_all and of_copy.fuses_all:

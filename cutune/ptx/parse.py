@@ -18,7 +18,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from cutune.ptx.taint import names
 from cutune.ptx.types import (
@@ -143,7 +143,8 @@ class _Parser:
         self.entries = entries
         #: Where bodies begin that were skipped, with the heads of their functions.
         self.skipped: dict[str, tuple[Function, int]] = {}
-        self.newlines = [match.start() for match in re.finditer("\n", text)]
+        lengths = map(len, text.split("\n"))
+        self.newlines = [*accumulate(lengths, lambda end, length: end + 1 + length)]
         self.target = ""
         # Of the function whose body is read, and what names of inner scopes became, by scope.
         self.registers: dict[str, str] = {}

@@ -7,13 +7,14 @@ is imported: the replacement libcudart starts this front end inside the user's r
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from typing import TypeVar
+from functools import cached_property, lru_cache, wraps
+from typing import ParamSpec, TypeVar
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 TYPE_BYTES = {
     **dict.fromkeys(("b8", "u8", "s8"), 1),
@@ -175,6 +176,22 @@ class Module:
         """An entry, and all functions of the module that are no kernels."""
         each = self.functions.items()
         return [one for name, one in each if name == entry or not one.is_kernel]
+
+
+def of_last(compute: Callable[P, T]) -> Callable[P, T]:
+    """Keep what was computed last: copies of a kernel are compared with it one after another."""
+    last: list[tuple[object, T]] = []
+
+    @wraps(compute)
+    def found(*arguments: P.args, **named: P.kwargs) -> T:
+        asked = arguments, named
+        answer = last[0] if last else None
+        if answer is None or answer[0] != asked:
+            answer = asked, compute(*arguments, **named)
+            last[:] = [answer]  # Threads may have asked meanwhile.
+        return answer[1]
+
+    return found
 
 
 @lru_cache(maxsize=1 << 16)

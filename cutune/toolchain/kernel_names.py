@@ -46,6 +46,7 @@ def renamed_entry(entry: str, other: str) -> str:
     return f"{before}{len(other)}{other}{name.rest}"
 
 
+@lru_cache(maxsize=1 << 12)
 def base_name(symbol: str) -> str:
     """Return `fill` of `_ZN2ns4fillIfEEvPT_`; a symbol that is no kernel's name stays as it is."""
     name = _parsed(symbol)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
 from cutune.core.codes import Code
 from cutune.proof.compiled import Compile, compiled_changes
@@ -115,10 +115,16 @@ def _unless_known(
 
 def _code_of(text: str, kernels: Collection[str]) -> tuple[str, dict[str, str]]:
     """Return the code of some kernels by its entries, and what is no code of a kernel."""
+    rest, found = _code(text)
+    return rest, {name: code for name, code in found.items() if base_name(name) in kernels}
+
+
+@lru_cache(maxsize=4)
+def _code(text: str) -> tuple[str, Mapping[str, str]]:
+    """Return what is no code of a kernel, and that of all entries."""
     plain = _ONLY_TEXT.sub("", _LABEL.sub("$L__BB_", text))
     found = {one[1]: one[0] for one in _ENTRY.finditer(plain)}
-    rest = "\n".join(filter(str.strip, _ENTRY.sub("", plain).splitlines()))
-    return rest, {name: code for name, code in found.items() if base_name(name) in kernels}
+    return "\n".join(filter(str.strip, _ENTRY.sub("", plain).splitlines())), found
 
 
 def _tried(

@@ -31,6 +31,7 @@ from cutune.ptx.types import (
     Instruction,
     Module,
     integer,
+    of_last,
 )
 from cutune.toolchain.device.thread_block import WARP, Block
 
@@ -55,6 +56,7 @@ class Alike(IntEnum):
     THREAD = 2
 
 
+@of_last
 def parted(module: Module, function: Function, block: Block) -> str:
     """Return what may keep threads that go on behind a kernel from doing what it does, or ""."""
     with suppress(*UNREADABLE):

@@ -146,10 +146,10 @@ def _terms_of(value: IntegerPolynomial | int) -> tuple[tuple[Monomial, int], ...
 
 def _with_stride(monomial: Monomial) -> Monomial:
     """gridDim.d * blockDim.d is the number of threads, which re-blocking keeps."""
-    for dimension in ("x", "y", "z"):
-        grid, block = Atom(GRID_SIZE, dimension), Atom(BLOCK_SIZE, dimension)
-        while (rest := without(monomial, grid, block)) is not None:
-            monomial = tuple(sorted([*rest, Atom(STRIDE, dimension)]))
+    for grid in [atom for atom in monomial if atom.kind == GRID_SIZE]:
+        rest = without(monomial, grid, Atom(BLOCK_SIZE, grid.name))
+        if rest is not None:
+            monomial = tuple(sorted([*rest, Atom(STRIDE, grid.name)]))
     return monomial
 
 

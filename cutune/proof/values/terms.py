@@ -239,12 +239,12 @@ class Atoms:
         if len(monomial) == 1:
             return self.properties(monomial[0]).interval
         low, high = 1, 1
-        for dimension in "xyz":
+        for block in [atom for atom in monomial if atom.kind == BLOCK]:
             # blockIdx.d * blockDim.d is less than the threads of the launch.
-            rest = without(monomial, Atom(BLOCK, dimension), Atom(BLOCK_SIZE, dimension))
+            rest = without(monomial, block, Atom(BLOCK_SIZE, block.name))
             if rest is not None:
                 monomial = rest
-                low, high = 0, MOST_THREADS // (self.threads_per_id if dimension == "x" else 1)
+                low, high = 0, MOST_THREADS // (self.threads_per_id if block.name == "x" else 1)
                 break
         for atom in monomial:
             interval = self.properties(atom).interval
