@@ -99,7 +99,7 @@ def expected(letters: str, given: Array, axes: Sequence[int], last: int, *sign: 
     wide = given.astype(np.complex128 if np.iscomplexobj(given) else np.float64)
     found: Array
     if letters in ("R2C", "D2Z"):
-        found = fft.rfftn(wide, axes=axes)
+        found = fft.rfftn(wide.real, axes=axes)
     elif letters in ("C2R", "Z2D"):
         shape = [*(given.shape[a] for a in axes[:-1]), last]
         found = fft.irfftn(wide, shape, axes=axes, norm="forward")
