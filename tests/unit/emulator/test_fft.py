@@ -168,14 +168,15 @@ def test_layouts(device: Device, letters: str) -> None:
 def test_in_place(device: Device, letters: str) -> None:
     """Rows of real numbers have room for the complex ones."""
     number, kind, result = TYPES[letters]
-    for n, sign in product((6, 7), signs(letters)):
+    for n, axes, sign in product((6, 7), ((1,), (0, 1)), signs(letters)):
         (_, of_in), (_, of_out) = shapes(letters, 3, n)
         rows = drawn(np.result_type(kind, result), 3, n if of_in == of_out else n // 2 + 1)
         given = rows.view(kind)[:, :of_in].copy()
-        plan = device.made("Plan1d", n, number, 3)
+        name, words = ("Plan1d", (n, number, 3)) if axes == (1,) else ("Plan2d", (3, n, number))
+        plan = device.made(name, *words)
         assert device.execute(letters, plan, rows, rows, *sign) == 0
         found = rows.view(result)[:, :of_out]
-        assert is_near(found, expected(letters, given, (1,), n, *sign)), n
+        assert is_near(found, expected(letters, given, axes, n, *sign)), (n, axes)
 
 
 def test_types_by_number(device: Device) -> None:
