@@ -140,6 +140,8 @@ class Parser(argparse.ArgumentParser):
         if verb is not None:
             about = keywords.pop("description", f"{verb.help[0].upper()}{verb.help[1:]}.")
             keywords["description"] = f"example: {verb.example}\n\n{fill(about, WIDTH)}"
+        # Short forms were written in full before (`arranged`); words of a program look like some.
+        keywords |= {"allow_abbrev": False}
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **keywords)
 
     def verbs(self) -> dict[str, Parser]:

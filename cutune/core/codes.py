@@ -210,7 +210,7 @@ class Code(Enum):
     NOT_TIMED = "CT428 error: '{command}' timed no launch: {reason}"
     NO_ENERGY = "CT484 error: no energy of launches: {reason}; leave out --energy"
     NO_COUNTERS = "CT429 error: no hardware counters: {reason}"
-    NEVER_LAUNCHED = "CT412 warning: this launch of '{kernel}' did not happen in any run, and stays as it is; choose --run such that it happens"
+    NEVER_LAUNCHED = "CT412 warning: this launch of '{kernel}' did not happen in any run, or failed, and stays as it is; choose --run such that it happens"
     OTHER_ENTRY = "CT444 warning: '{entry}' was launched here, which is not the kernel '{kernel}' that the compiler named, and the launch stays as it is; build all of the program again"
     MANY_INSTANCES = "CT413 warning: this launch runs several instances of '{kernel}' which the types of its arguments do not tell apart, and stays as it is; give it an argument whose type does, such as 'std::integral_constant<int, N>()'"
     DIFFERENT_SHARED_MEMORY = "CT419 warning: this launch of '{kernel}' computes its shared memory from the thread block by another formula than an earlier one, and stays as it is; where one is right for all, write shared(...) in the annotation of the kernel"

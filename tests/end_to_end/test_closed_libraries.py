@@ -16,7 +16,7 @@ from tests.support.short_headers import STANDARD, as_users_do, with_all_headers
 
 pytestmark = pytest.mark.nvcc
 
-PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "blas_and_rand.cu"
+PROGRAMS = Path(__file__).parents[1] / "corpus" / "programs"
 Build = Callable[..., Path]
 
 
@@ -51,9 +51,17 @@ def shared_library(text: str, folder: Path, soname: str, *options: str) -> Path:
 
 
 def test_products_vectors_and_random_numbers(build: Build) -> None:
-    done = execute(build(PROGRAM, ("-lcublas", "-lcublasLt", "-lcurand", STANDARD)))
+    done = execute(
+        build(PROGRAMS / "blas_and_rand.cu", ("-lcublas", "-lcublasLt", "-lcurand", STANDARD))
+    )
     assert (done.returncode, done.stdout) == (0, "0 wrong\n"), done.stderr
     assert "cublasSgetrfBatched is not supported by the emulated device [CT296]" in done.stderr
+
+
+def test_transforms(build: Build) -> None:
+    done = execute(build(PROGRAMS / "transforms.cu", ("-lcufft", STANDARD)))
+    assert (done.returncode, done.stdout) == (0, "0 wrong\n"), done.stderr
+    assert "cufftXtSetGPUs is not supported by the emulated device [CT296]" in done.stderr
 
 
 def test_they_are_found_in_place_of_nvidias(build: Build, tmp_path: Path) -> None:
@@ -87,25 +95,27 @@ def test_they_are_found_in_place_of_nvidias(build: Build, tmp_path: Path) -> Non
 def closed_library(folder: Path) -> Path:
     """Stands for one of NVIDIA's, with an own runtime that asks the driver for what is private."""
     text = """#include <dlfcn.h>
-        extern "C" int cufftNothing() {
+        extern "C" int cusparseNothing() {
             const void *table = nullptr;
             char id[16] = {};
             auto *driver = dlopen("libcuda.so.1", RTLD_NOW);
             auto *ask = (int (*)(const void **, const void *))dlsym(driver, "cuGetExportTable");
             return ask ? ask(&table, id) : -1;
         }"""
-    return shared_library(text, folder, "libcufft.so.12")
+    return shared_library(text, folder, "libcusparse.so.12")
 
 
 def test_a_program_that_needs_machine_code_of_nvidia_is_refused(
     build: Build, tmp_path: Path
 ) -> None:
     closed_library(tmp_path)
-    text = 'extern "C" int cufftNothing(); extern "C" int between() { return cufftNothing(); }'
-    linked = [f"-L{tmp_path}", "-lcufft", f"-Wl,-rpath={tmp_path}"]
+    text = (
+        'extern "C" int cusparseNothing(); extern "C" int between() { return cusparseNothing(); }'
+    )
+    linked = [f"-L{tmp_path}", "-lcusparse", f"-Wl,-rpath={tmp_path}"]
     shared_library(text, tmp_path, "libbetween.so.1", *linked)
     source = tmp_path / "calls_a_library.cu"
-    for library, function in (("cufft", "cufftNothing"), ("between", "between")):
+    for library, function in (("cusparse", "cusparseNothing"), ("between", "between")):
         source.write_text(
             f"""#include <cstdio>
             extern "C" int {function}();
@@ -115,7 +125,7 @@ def test_a_program_that_needs_machine_code_of_nvidia_is_refused(
         flags = (f"-L{tmp_path}", f"-l{library}", "-Xlinker", f"-rpath={tmp_path}", STANDARD)
         done = execute(build(source, flags=flags))
         assert (done.returncode, done.stdout) == (1, "begins\n")
-        assert "libcufft.so.12 is not supported on the emulated device" in done.stderr
+        assert "libcusparse.so.12 is not supported on the emulated device" in done.stderr
 
 
 def test_such_a_library_that_is_loaded_later_is_refused_when_it_is_used(
@@ -128,7 +138,7 @@ def test_such_a_library_that_is_loaded_later_is_refused_when_it_is_used(
         #include <dlfcn.h>
         int main(int argc, char **) {{
             auto *library = dlopen("{library}", RTLD_NOW);
-            auto *nothing = (int (*)())dlsym(library, "cufftNothing");
+            auto *nothing = (int (*)())dlsym(library, "cusparseNothing");
             if (cudaFree(nullptr)) return 1;
             std::puts("begins");
             return argc > 1 && nothing() ? 2 : 0;
@@ -138,10 +148,10 @@ def test_such_a_library_that_is_loaded_later_is_refused_when_it_is_used(
     own = execute(build(source, flags=("-ldl", STANDARD)))
     # Where the driver would be NVIDIA's nothing of it may be called.
     assert (own.returncode, own.stdout) == (1, "")
-    assert "libcufft.so.12 is not supported on the emulated device" in own.stderr
+    assert "libcusparse.so.12 is not supported on the emulated device" in own.stderr
     flags = ("-ldl", "-gencode", "arch=compute_80,code=compute_80")
     program = build(source, flags=flags, own=False)
     unused, used = execute(program), execute(program, "used")
     assert (unused.returncode, unused.stdout, unused.stderr) == (0, "begins\n", "")
     assert (used.returncode, used.stdout) == (2, "begins\n")
-    assert "libcufft.so.12 is not supported on the emulated device" in used.stderr
+    assert "libcusparse.so.12 is not supported on the emulated device" in used.stderr

@@ -5,7 +5,8 @@
 //   symbols. Each gets a jump to the function of its name in the replacement libcudart, which is
 //   loaded when the first of them is called. Nothing else of that runtime is then reached.
 // * NVRTC makes machine code. Who asks for that gets its PTX. It finds its own parts at once.
-// * In place of cuBLAS, cuBLASLt and cuRAND the emulated ones are loaded, wherever a program looks for them.
+// * In place of cuBLAS, cuBLASLt, cuFFT and cuRAND the emulated ones are loaded, wherever a program
+//   looks for them.
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -314,7 +315,8 @@ char nvrtc_folder[PATH_MAX];
 // What NVRTC asks for by its name alone at first. If that fails it looks beside itself, but while one
 // thread does, another fails.
 const char* const kBuiltins = "libnvrtc-builtins.so";
-const char* const kReplaced[] = {"libcublas.so", "libcublasLt.so", "libcurand.so"};
+const char* const kReplaced[] = {"libcublas.so", "libcublasLt.so", "libcurand.so",
+                                 "libcufft.so"};
 
 // The path of a file in a folder, which the linker keeps; nullptr where there is none.
 char* existing(const char* folder, const char* file) {

@@ -99,7 +99,7 @@ bool is_driver() {
 }
 
 // A program that is linked to one of those libraries, or to a library that is, and finds NVIDIA's: of
-// some there are replacements (library_blas.cpp, library_rand.cpp). What is loaded later may stay
+// some there are replacements (library_blas.cpp and others). What is loaded later may stay
 // unused, as by the modules of CuPy; who uses it gets an error from the driver, where that is this
 // (say_static_runtime).
 void refuse_closed_libraries() {

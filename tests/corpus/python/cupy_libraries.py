@@ -1,4 +1,4 @@
-"""Random numbers of CuPy, by cuRAND, and products of matrices, by cuBLAS where there is one."""
+"""Random numbers of CuPy by cuRAND; products by cuBLAS and transforms by cuFFT where they are."""
 
 from __future__ import annotations
 
@@ -18,4 +18,14 @@ except ImportError:
 else:
     assert np.allclose(product.get(), a.get() @ b.get())
     assert np.allclose(cp.dot(a[0], a[1]).get(), a.get()[0] @ a.get()[1])
+try:
+    spectrum = cp.fft.rfft2(a)
+except ImportError:
+    pass
+else:
+    assert np.allclose(spectrum.get(), np.fft.rfft2(a.get()))
+    assert np.allclose(cp.fft.irfft2(spectrum, s=a.shape).get(), a.get())
+    assert np.allclose(cp.fft.fft(a.astype("F"), axis=0).get(), np.fft.fft(a.get(), axis=0))
+    moved = cp.fft.ifftn(cp.fft.fftn(a) * cp.exp(2j * cp.pi * cp.fft.fftfreq(30)))
+    assert np.allclose(moved.get().real, np.roll(a.get(), -1, 1))
 print("all is well")

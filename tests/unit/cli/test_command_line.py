@@ -237,6 +237,7 @@ def test_the_command_line_of_a_temporary_program_is_shown_as_one_would_type_it(
         ("run ./app -- 100", ["./app", "100"]),
         ("run ./app -- -- 100", ["./app", "--", "100"]),
         ("run ./app 100 --", ["./app", "100", "--"]),
+        ("run ./app --n 64 -n 3 --check", ["./app", "--n", "64", "-n", "3", "--check"]),
     ],
 )
 def test_words_of_a_program_may_stand_behind_dashes(
