@@ -7,6 +7,7 @@ nothing that threads do together depends on it; all effects lie under a bound of
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from math import prod
@@ -19,6 +20,7 @@ from cutune.proof.blocks.whole_grid import GridJudge
 from cutune.proof.collectives.reductions import Reduction, Reductions, reduced_by, settled_by
 from cutune.proof.collectives.run_ends import Unsettled
 from cutune.proof.entry_proof import EntryDimension, EntryProof, Refused, in_source, ordered_first
+from cutune.proof.flow import simplified
 from cutune.proof.flow.graph import (
     Graph,
     Irreducible,
@@ -29,11 +31,6 @@ from cutune.proof.flow.graph import (
 )
 from cutune.proof.flow.ranges import Ranges
 from cutune.proof.flow.second_tests import without_second_tests
-from cutune.proof.flow.simplified import (
-    without_cas_loops,
-    without_idle_adds,
-    without_repeated_loads,
-)
 from cutune.proof.flow.walk import Settled, Walk
 from cutune.proof.memory.accesses import MemoryAccess, Recorder
 from cutune.proof.memory.block_sums import BlockSums, Reduced
@@ -92,7 +89,7 @@ def prove(module: Module, name: str, assembly: Container[int] = ()) -> EntryProo
 
 
 def _judged(module: Module, name: str, assembly: Container[int]) -> EntryProof:
-    function = without_idle_adds(without_cas_loops(module.functions[name]))
+    function = simplified.without_idle_adds(simplified.without_cas_loops(module.functions[name]))
     variables = {v.name: v for v in (*module.variables, *function.variables)}
     proof = _by_readings(module, function)
     # What rows need a launch may not be able to ask.
@@ -229,9 +226,13 @@ def judge(
         try:
             return _proven(module, function, reading, reducing, steady)
         except NotUnderstood:
-            if isinstance(reading, KeptGrid) and type(reading) in _OF_ROWS:
-                function, steady = without_repeated_loads(function)
-            if not (isinstance(reading, KeptGrid) and steady):
+            if not (isinstance(reading, KeptGrid) and type(reading) in _OF_ROWS):
+                raise
+            if reducing and (early := simplified.with_early_loads(function)) is not None:
+                with suppress(NotUnderstood):
+                    return _proven(module, early, reading.anew(), reducing, steady)
+            function, steady = simplified.without_repeated_loads(function)
+            if not steady:
                 raise
             return _proven(module, function, reading.anew(), reducing, steady)
     except NotUnderstood as error:
@@ -560,11 +561,10 @@ class _EntryProver:
         return meeting if other.keep_warps else other
 
     def _note_branches(self) -> None:
-        graph = self.graph
+        graph, blocks = self.graph, self.graph.flow.blocks
         for block, predicate in self.walk.branches.items():
             leaves = any(block in graph.exits(header) for header in graph.loops_around[block])
             how = "in the condition of a loop" if leaves else "in a condition"
-            blocks = graph.flow.blocks
             instructions = blocks[block].instructions or blocks[0].instructions
             self.recorder.use(predicate, instructions[-1], how)
 

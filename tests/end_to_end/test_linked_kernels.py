@@ -166,7 +166,8 @@ def test_which_kernels_are_found(programs: list[Program]) -> None:
 def test_the_sources_with_the_name_are_said(programs: list[Program]) -> None:
     found = {site.kernel: site.reason or "" for site in programs[0].launches}
     assert "name that source too" in found["nowhere"]
-    assert "first.cu' has one of that name" in found["in_static"]
+    assert "first.cu' has one of that name, which is static," in found["in_static"]
+    assert "first.cu' has one of that name, which is of a template" in found["of_type"]
     assert "first.cu' and '" in found["twice"] and found["twice"].endswith("define it once")
     said = {one.message for one in programs[0].diagnostics}
     assert {found["nowhere"], found["in_static"], found["twice"]} <= said

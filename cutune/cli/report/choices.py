@@ -563,7 +563,8 @@ def closing_line(name: str, fixed: Mapping[str, int], plan: RunPlan | None) -> s
     line = f"{name}: not modelled {beyond(fixed)}"
     if plan is None:
         return line
-    return "; ".join([line, *(_freed(*one, plan) for one in [*fixed.items()][:MOST_NAMED])])
+    sizes = [one for one in fixed.items() if not re.fullmatch(r"[TG]\.[xyz]", one[0])]
+    return "; ".join([line, *(_freed(*one, plan) for one in sizes[:MOST_NAMED])])
 
 
 def _freed(name: str, value: int, plan: RunPlan) -> str:

@@ -19,10 +19,10 @@ from cutune.proof.variants.registry import without_variants
 from cutune.source.program import Kernel, Program
 from cutune.toolchain.kernel_names import base_name, is_instance, plain_name
 
-_HAS = (
-    "has one of that name, which is static or of a template, takes other parameters, stands in"
-    " another namespace, or is launched as a copy there; launch it where it is defined"
-)
+_HAS = "has one of that name, which {is_other}; launch it where it is defined"
+_IS_INSTANCE = "is of a template, whose instances are not launched from other sources"
+_IS_COPIED = "is launched as a copy there"
+_IS_OTHER = "is static, takes other parameters, or stands in another namespace"
 _HAVE = "have one of that name; define it once"
 
 
@@ -46,8 +46,9 @@ def _with_places(program: Program, others: Sequence[ReadSource]) -> Program:
         if named:
             missing = Code.MISSING_KERNEL.template.format(name=site.kernel)
             paths = " and ".join(f"'{one.alone.source.path}'" for one in named)
+            has = _HAS.format(is_other=_difference(site.kernel, named[0]))
             places[missing] = (
-                f"{missing.partition(';')[0]}; {paths} {_HAS if len(named) == 1 else _HAVE}"
+                f"{missing.partition(';')[0]}; {paths} {has if len(named) == 1 else _HAVE}"
             )
     if not places:
         return program
@@ -66,6 +67,15 @@ def _with_places(program: Program, others: Sequence[ReadSource]) -> Program:
 
 def _defining(name: str, others: Sequence[ReadSource]) -> list[ReadSource]:
     return [o for o in others if any(plain_name(k.name) == name for k in o.alone.definitions)]
+
+
+def _difference(name: str, defining: ReadSource) -> str:
+    """Why a kernel of that name may not be the one that another source launches."""
+    kernels = [one for one in defining.alone.definitions if plain_name(one.name) == name]
+    entries = [entry for kernel in kernels for entry in kernel.entries]
+    if entries and all(map(is_instance, entries)):
+        return _IS_INSTANCE
+    return _IS_COPIED if any(one.copy is not None for one in kernels) else _IS_OTHER
 
 
 def _borrowed(source: ReadSource, others: Sequence[ReadSource]) -> Iterator[Kernel]:

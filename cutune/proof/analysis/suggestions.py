@@ -183,7 +183,7 @@ NOT_TRIED = (
 #: Of a kernel whose compiled code reads the width of no block.
 ONE_BLOCK = (
     "Its compiled code does not read how wide the block is: the kernel is made for the block of "
-    "its launch, and no annotation helps while it has constants in place of blockDim."
+    "its launch, and no annotation helps while it has constants or arguments in place of blockDim."
 )
 TIED = "No other block is known to be right: {obstacle}."
 SEVERAL = "its block has, or may have, threads in y or z, other than as warps along one of them"

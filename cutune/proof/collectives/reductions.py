@@ -370,8 +370,9 @@ class Reductions:
         settled = dict[tuple[str, object], int]()
         for item in sorted({item for run in runs.values() for item in run.left}, key=str):
             found = Counter(run.left.get(item, -1) for run in runs.values())
-            # A block of one warp has the whole sum sooner than others.
-            sums = (n for n, count in found.most_common() if count > 1)
+            # A block of one warp has the whole sum sooner than others, and in the slot of its warp.
+            least = 1 + (item[0] == "stored" and len(runs) > len(_TRIED))
+            sums = (n for n, count in found.most_common() if count > least)
             usual = next((n for n in sums if n >= 0 and terms.is_sum(n)), None)
             if usual is None:
                 usual = found.most_common(1)[0][0]

@@ -26,6 +26,14 @@ SKIP:
 Memory holds the same in the end. What stands between must be functions of registers that nothing
 else reads, and one operation whose result is not read. Nor may it read what it has left there the
 last time: `p += 1` between counts the values that are not 0.
+
+Loads of shared memory that a compiler has put behind a branch:
+
+    @%p bra END;                            ld.shared.f32 %f, [%a];
+    ld.shared.f32 %f, [%a];                 @%p bra END;
+
+Nothing lies between, and the other way does not read the register: more threads read, but none goes
+on with anything else. What all threads read together may be a sum whose place the block decides.
 """
 
 from __future__ import annotations
@@ -36,6 +44,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 
+from cutune.core.reaching import reached
 from cutune.proof.flow.graph import Graph
 from cutune.proof.values.operations import FUNCTIONS
 from cutune.ptx.control_flow import control_flow
@@ -58,6 +67,10 @@ _REAL_EXTREMUM = {"leu": "min", "ltu": "min", "geu": "max", "gtu": "max"}
 _NUMBER = re.compile(r"[suf](?:32|64)")
 #: Loads of integers, in registers of as many bits.
 _LOADING = re.compile(r"global(?:\.nc)?\.[sub](32|64)")
+#: What writes memory, but with these modifiers no shared memory.
+_WRITING, _ELSEWHERE = frozenset({"st", "atom", "red", "call"}), frozenset({"global", "local"})
+#: Loads with these may not be moved.
+_ORDERED = frozenset({"volatile", "relaxed", "acquire", "mmio"})
 _MIRRORED = {"min": "max", "max": "min"}
 
 
@@ -463,3 +476,79 @@ def _moved(item: Instruction, before: Instruction) -> Instruction:
     bits = item.modifiers[-1][1:]
     operands = item.operands[0], before.operands[0]
     return replace(item, opcode="mov", modifiers=(f"b{bits}",), operands=operands)
+
+
+def with_early_loads(function: Function) -> Function | None:
+    """Return the entry with such loads in front of all branches; None where there are none."""
+    found = None
+    while (earlier := _with_earlier_loads(found or function)) is not None:
+        found = earlier
+    return found
+
+
+def _with_earlier_loads(function: Function) -> Function | None:
+    """In front of one branch more."""
+    items = list(function.body or ())
+    places = {item.line: place for place, item in enumerate(items) if isinstance(item, Instruction)}
+    if len(places) < len(function.instructions):
+        return None  # several stand in one line
+    graph, moves = Graph(control_flow(function, lambda name: True)), dict[int, int]()
+    for index, block in enumerate(graph.flow.blocks):
+        (before, *others) = graph.predecessors[index] or (index,)
+        branch = graph.flow.blocks[before].terminator
+        if others or before >= index or branch.kind != "branch" or branch.instruction is None:
+            continue
+        if not _changes_shared(graph, index):
+            other_ways = [graph.live[target] for target in branch.targets if target != index]
+            kept = frozenset({branch.guard}).union(*other_ways)
+            moves |= dict.fromkeys(_movable(block.instructions, kept), branch.instruction.line)
+    moved = {line: items[places[line]] for line in moves}
+    early = [
+        one
+        for item in items
+        if _line(item) not in moves
+        for one in (*(moved[k] for k, v in moves.items() if v == _line(item)), item)
+    ]
+    return replace(function, body=tuple(early)) if moves else None
+
+
+def _changes_shared(graph: Graph, begin: int) -> bool:
+    """May a thread write shared memory behind the begin of a block, before it meets the others?"""
+    blocks = graph.flow.blocks
+
+    def onwards(here: int) -> Sequence[int]:
+        terminator = blocks[here].terminator
+        return () if terminator.kind == "suspend" else terminator.targets
+
+    return any(
+        item.opcode in _WRITING and not _ELSEWHERE & {*item.modifiers}
+        for here in reached((begin,), onwards)
+        for item in blocks[here].instructions
+    )
+
+
+def _line(item: Item) -> int:
+    return item.line if isinstance(item, Instruction) else -1
+
+
+def _movable(instructions: Sequence[Instruction], kept: frozenset[str]) -> Iterator[int]:
+    """The lines of plain loads of shared memory, and of the functions before them.
+
+    Those that depend on nothing else that the block does before, and write none of these registers.
+    """
+    read, written, lines = set[str](), {*kept}, list[int]()
+    for item in instructions:
+        is_load = item.opcode == "ld" and _ORDERED.isdisjoint(item.modifiers)
+        is_shared = is_load and "shared" in item.modifiers and not item.guard
+        own, given = {*results(item)}, {*sources(item)}
+        if not is_load and item.opcode not in FUNCTIONS:
+            return
+        is_free = given.isdisjoint(written - kept) and own.isdisjoint(read | written)
+        if is_free and (is_shared or _is_function(item)):
+            lines.append(item.line)
+            if is_shared:
+                yield from lines
+                lines.clear()
+        else:
+            read |= given
+            written |= own

@@ -172,6 +172,17 @@ KERNEL(all_add_up) {
     s = 0; for (int i = 0; i < D / 32; ++i) s += w[i]; J a[r * n + j] = s;
 }
 
+KERNEL(behind_slots) {
+    __shared__ int w[33]; R int s = 0; J s += c[r * n + j]; WARPS SLOTS
+    FIRST { ADD_SLOTS(i) w[D / 32] = s; } WAIT
+    J c[r * n + j] *= w[D / 32];
+}
+KERNEL(behind_slots_of_some) {
+    __shared__ int w[65]; int *v = w + D / 32; R int s = 0; J s += c[r * n + j]; WARPS
+    if (t % 32 == 0) v[1 + t / 32] = s; WAIT
+    FIRST { for (int i = 1; i < D / 32; ++i) s += v[1 + i]; *v = s; } WAIT
+    if (n > m) { int q = *v; J c[r * n + j] -= q; }
+}
 // ---- rounded
 // The same for sums that are rounded.
 KERNEL(some_reals) {
@@ -227,6 +238,16 @@ KERNEL(product) {
     __shared__ float w[32]; R float s = 0; J s += b[j] * b[r * n + j]; DOWN
     SLOTS
     FIRST_WARP(DOWN FIRST atomicAdd(a + r, s);)
+}
+KERNEL(sum_behind_slots) {
+    __shared__ float w[64]; float *v = &w[D / 32], s = -INFINITY; R
+    J s = fmaxf(s, b[r * n + j]); LARGEST(fmaxf) SLOTS
+    FIRST { for (int i = 1; i < D / 32; ++i) s = fmaxf(s, w[i]); w[0] = s; } WAIT
+    float top = w[0]; s = 0;
+    J { float e = expf(b[r * n + j] - top); a[r * n + j] = e; s += e; } DOWN
+    if (t % 32 == 0) v[t / 32] = s; WAIT
+    FIRST { for (int i = 1; i < D / 32; ++i) s += v[i]; v[0] = s; } WAIT
+    s = v[0]; J a[r * n + j] /= s;
 }
 KERNEL(softmax) {
     LARGEST_IN_SLOTS(-INFINITY)
@@ -526,6 +547,31 @@ KERNEL(two_types) {
     for (int o = 16; o; o >>= 1) p += __shfl_xor_sync(~0u, p, o);
     if (t % 32 == 0) w[t / 32] = p; WAIT
     FIRST { for (int i = 1; i < D / 32; ++i) p += w[i]; c[r] = p; }
+}
+KERNEL(behind_slots_too_soon) {
+    __shared__ int w[33]; R int s = 0; J s += c[r * n + j]; WARPS SLOTS
+    FIRST { ADD_SLOTS(i) w[D / 32] = s; }
+    J c[r * n + j] *= w[D / 32];
+}
+KERNEL(behind_slots_too_late) {
+    __shared__ int w[33]; R int s = 0; J s += c[r * n + j]; WARPS SLOTS
+    FIRST { ADD_SLOTS(i) w[D / 32] = s; } WAIT
+    J c[r * n + j] *= w[D / 32]; FIRST w[D / 32] = n;
+}
+KERNEL(behind_other_slots) {
+    __shared__ int w[33]; R int s = 0; J s += c[r * n + j]; WARPS SLOTS
+    FIRST { ADD_SLOTS(i) w[8] = s; } WAIT
+    J c[r * n + j] *= w[D / 32];
+}
+KERNEL(last_of_slots) {
+    __shared__ int w[33]; R int s = 0; J s += c[r * n + j]; WARPS SLOTS
+    FIRST { ADD_SLOTS(i) w[D / 32] = s; } WAIT
+    J c[r * n + j] *= w[D / 32 - 1];
+}
+KERNEL(behind_slots_of_later) {
+    __shared__ int w[33]; R int s = 0; J s += c[r * n + j]; WARPS SLOTS
+    FIRST { ADD_SLOTS(i) w[D / 32] = s; } WAIT
+    J { c[r * n + j] *= w[D / 32]; if (j == m) w[D / 32] = n; }
 }
 
 // ---- of_all

@@ -39,6 +39,14 @@ def test_the_line_says_what_to_write(
     assert said in line
 
 
+def test_numbers_of_threads_are_no_words_of_the_command_line() -> None:
+    line = closing_line("k", {"C": 4, "T.x": 256}, RunPlan("./app 4", {}, "all"))
+    assert line.startswith("k: not modelled beyond C = 4, T.x = 256; to free C, try: --run")
+    assert line.count("--vary") == 1
+    line = closing_line("k", {"T.x": 256}, RunPlan("./app 256", {}, "all"))
+    assert line == "k: not modelled beyond T.x = 256"
+
+
 def test_what_the_line_says_can_be_pasted() -> None:
     plan = RunPlan("./{program} {b} 4 {h}", {"b": ["2"], "h": ["8", "9"]}, "all")
     words = shlex.split(closing_line("k", {"C": 4}, plan))
