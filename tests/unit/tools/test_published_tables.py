@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import published_tables
-from benchmarks.published_tables import Published, random_best
+from benchmarks.published_tables import Published, random_best, said_of_alike
 
 # One point per thread; the wider block reads whole lines.
 SOURCE = """
@@ -25,6 +25,14 @@ TIMES = {"1,32": 2.0, "32,1": 1.0, "32,32": 4.0}
 def test_the_best_of_random_draws_is_that_of_their_order_statistics() -> None:
     # Of two of (1, 2, 3): 1 in two of three pairs, else 2.
     assert random_best([1.0, 2.0, 3.0], 2) == pytest.approx(4 / 3, abs=0.05)
+
+
+def test_configurations_of_nearly_one_code_say_how_far_a_table_is_of_one_mind() -> None:
+    times = {(2, 0): 8.0, (2, 1): 2.0, (4, 0): 5.0, (4, 1): 5.0, (8, 0): 9.0}
+    known = {(("loads", loads), ("width", width)): time for (width, loads), time in times.items()}
+    said = said_of_alike("loads", known)
+    assert said.startswith("2 times configurations differ in loads alone")
+    assert "at most by 4.00; the least mean is 100.0 % off the best" in said
 
 
 @pytest.mark.nvcc
