@@ -28,6 +28,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from math import isfinite
 from os import cpu_count
 from pathlib import Path
 from statistics import fmean, geometric_mean
@@ -159,7 +160,8 @@ def designed(
                 asked(one)
 
         def timed(one: Configuration) -> Timed:
-            return Timed(asked(one).result())
+            time = asked(one).result()
+            return Timed(time if isfinite(time) else None)
 
         tries = Tries(space, timed, Allowance(most), expected)
         middle = tuple(table.closest({}) for table in space.tables)
