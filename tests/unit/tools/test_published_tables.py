@@ -13,6 +13,7 @@ import pytest
 from benchmarks import published_tables
 from benchmarks.published_tables import (
     Counting,
+    Key,
     Published,
     designed,
     random_best,
@@ -40,7 +41,9 @@ def test_the_best_of_random_draws_is_that_of_their_order_statistics() -> None:
 
 def test_configurations_of_nearly_one_code_say_how_far_a_table_is_of_one_mind() -> None:
     times = {(2, 0): 8.0, (2, 1): 2.0, (4, 0): 5.0, (4, 1): 5.0, (8, 0): 9.0}
-    known = {(("loads", loads), ("width", width)): time for (width, loads), time in times.items()}
+    known: dict[Key, float] = {
+        (("loads", loads), ("width", width)): time for (width, loads), time in times.items()
+    }
     said = said_of_alike("loads", known)
     assert said.startswith("2 times configurations differ in loads alone")
     assert "at most by 4.00; the least mean is 100.0 % off the best" in said
