@@ -9,6 +9,9 @@ a timing: each of these is compiled, some blocks of its launch are counted on th
 and the model predicts a time. What it finds fastest is looked up. Times judge, and nothing is taken
 from them. Beside it stands a random sixteen, the mean of many draws.
 
+Configurations that differ only in what hardly changes the code say how far a table is of one mind:
+no chooser that goes by the code can be expected to be better than their mean.
+
 Only configurations count whose code is published: the kernel of the convolution has no way without
 shared memory, so that `use_shmem` is 1. Configurations that failed where they were timed are left
 out, as one would find them out by trying.
@@ -25,9 +28,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from math import isfinite
 from os import cpu_count
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, geometric_mean
 from tempfile import TemporaryDirectory
 
 from cutune.emulator.launch_log import LaunchRecord, Pointer
@@ -62,6 +66,7 @@ class Published:
         extents: the points of its problem.
         pointers: its arguments.
         fixed: parameters without a choice here.
+        alike: a parameter by which the code hardly differs.
     """
 
     name: str
@@ -70,6 +75,7 @@ class Published:
     extents: tuple[int, int]
     pointers: int
     fixed: Mapping[str, int] = field(default_factory=dict)
+    alike: str = ""
 
     def block(self, one: Configuration) -> tuple[int, int, int]:
         return int(one["block_size_x"]), int(one["block_size_y"]), 1
@@ -88,6 +94,7 @@ KERNELS = (
         (4096, 4096),
         3,
         {"use_shmem": 1},
+        "read_only",
     ),
 )
 
@@ -153,7 +160,8 @@ def designed(
                 asked(one)
 
         def timed(one: Configuration) -> Timed:
-            return Timed(asked(one).result())
+            time = asked(one).result()
+            return Timed(time if isfinite(time) else None)
 
         tries = Tries(space, timed, Allowance(most), expected)
         middle = tuple(table.closest({}) for table in space.tables)
@@ -181,6 +189,21 @@ def random_best(times: Sequence[float], count: int) -> float:
     return fmean(min(generator.sample(times, count)) for _ in range(DRAWS))
 
 
+def said_of_alike(name: str, known: Mapping[Key, float]) -> str:
+    """How far apart configurations are that differ in one parameter alone."""
+    sets: dict[Key, list[float]] = {}
+    for key, time in known.items():
+        sets.setdefault(tuple(pair for pair in key if pair[0] != name), []).append(time)
+    several = [times for times in sets.values() if len(times) > 1]
+    apart = sorted(max(times) / min(times) for times in several)
+    least = min(map(geometric_mean, several)) / min(known.values())
+    return (
+        f"{len(several)} times configurations differ in {name} alone: a tenth by more than"
+        f" {apart[len(apart) * 9 // 10]:.2f} times, at most by {apart[-1]:.2f};"
+        f" the least mean is {100 * (least - 1):.1f} % off the best"
+    )
+
+
 def space_of(kernel: Published, folder: Path) -> Space:
     """The published space, as far as its code is published."""
     options = read_t1(folder / "kernels" / f"{kernel.name}.json")
@@ -199,6 +222,8 @@ def main(folder: Path, builds: Path, most: int) -> None:
         for gpu, profile in DEVICES.items():
             every = table_of(folder / "cachefiles" / kernel.name / f"{gpu}.json.gz")
             known = {_key(one): every[_key(one)] for one in space if _key(one) in every}
+            if kernel.alike:
+                print(f"{kernel.name} {gpu}: {said_of_alike(kernel.alike, known)}", flush=True)
             count, first = designed(counting, space, DeviceProfile.named(profile), most)
             about = f"{kernel.name} {gpu}", f"{count} of {len(known)}"
             _print(about, known, [_key(one) for one in first], min(every.values()))

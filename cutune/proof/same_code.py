@@ -473,9 +473,9 @@ def _may_be(of_copy: Sum, of_kernel: Sum) -> bool:
 
 @of_last
 def _operations_of_kernel(
-    kernel: Function, counts_as: Mapping[str, str], dynamic: Collection[str]
+    kernel: Function, counts_as: frozenset[tuple[str, str]], dynamic: frozenset[str]
 ) -> FloatOperations:
-    return FloatOperations(kernel, counts_as, dynamic)
+    return FloatOperations(kernel, dict(counts_as), dynamic)
 
 
 def rounds_alike(
@@ -494,7 +494,7 @@ def rounds_alike(
     """
     if not any(map(_is_operation, chain(kernel.instructions, copy.instructions))):
         return True
-    of_kernel = _operations_of_kernel(kernel, counts_as, dynamic)
+    of_kernel = _operations_of_kernel(kernel, frozenset(counts_as.items()), frozenset(dynamic))
     of_copy = FloatOperations(copy, counts_as, dynamic)
     if _numbered(of_kernel) == _numbered(of_copy):
         return True

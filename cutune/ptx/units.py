@@ -32,6 +32,8 @@ from cutune.ptx.types import (
 )
 
 _WIDE = frozenset(("s64", "u64", "b64"))
+#: Operations of the FP32 units, if they are of `float`.
+_SINGLE = frozenset(("add", "sub", "mul", "fma", "mad"))
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Demand:
 
     `slots`: issue slots. `double`, `special`: instructions for the FP64 and the special-function
     units. `barriers`: waits for all warps of the block. `constants`: uniform registers filled from
-    constant memory.
+    constant memory. `single`: additions and products of the FP32 units.
     """
 
     slots: int = 0
@@ -48,6 +50,7 @@ class Demand:
     special: int = 0
     barriers: int = 0
     constants: int = 0
+    single: int = 0
 
     def __add__(self, other: Demand) -> Demand:
         return Demand(
@@ -56,6 +59,7 @@ class Demand:
             self.special + other.special,
             self.barriers + other.barriers,
             self.constants + other.constants,
+            self.single + other.single,
         )
 
     def __mul__(self, times: int) -> Demand:
@@ -65,6 +69,7 @@ class Demand:
             self.special * times,
             self.barriers * times,
             self.constants * times,
+            self.single * times,
         )
 
 
@@ -104,7 +109,8 @@ def _demand(opcode: str, modifiers: tuple[str, ...]) -> Demand:
         if kind == "f64":
             return Demand(slots=14, double=8, special=1)
         return Demand(slots=1, special=1) if "approx" in modifiers else Demand(8, 0, 1)
-    return Demand(slots=1, double=int("f64" in modifiers))
+    is_single = kind == "f32" and opcode in _SINGLE
+    return Demand(slots=1, double=int("f64" in modifiers), single=int(is_single))
 
 
 #: What such a read brings into uniform registers at once.

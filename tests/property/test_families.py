@@ -61,8 +61,10 @@ def test_what_a_family_shares_is_written_once(tmp_path: Path) -> None:
     model = next(models(tmp_path))
     devices = shipped_profiles()
     programs = {n: composed(model, d, "mechanistic") for n, d in enumerate(devices)}
-    [family] = families(programs)
-    assert len(family.values) == len(devices)
+    # A term more stands where an SM has fewer FP32 units than threads that are issued.
+    few = {number for number, device in enumerate(devices) if device.single_cycles}
+    family = max(families(programs), key=lambda one: len(one.values))
+    assert {*family.values} >= {*programs} - few
     assert len(set(family.values.values())) > 1
     assert family.program.sizes[-len(family.figures) :] == family.figures
 

@@ -112,7 +112,9 @@ def compiled_kernel(code: KernelCode, static: StaticCounters) -> CompiledKernel:
     waits = code.waits
     by_block = zip(code.blocks, waits.steps, waits.chains, strict=True)
     blocks = tuple(
-        CodeBlock(b.loop, d.slots, steps, d.double, d.special, d.barriers, d.constants, chain)
+        CodeBlock(
+            b.loop, d.slots, steps, d.double, d.special, d.barriers, d.constants, chain, d.single
+        )
         for b, d, steps, chain in ((b, b.demand, steps, chain) for b, steps, chain in by_block)
     )
     memory = tuple(

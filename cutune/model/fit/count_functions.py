@@ -45,7 +45,15 @@ CODE_TOTALS = {
     "steps": "load_phases",
     **{
         name: name
-        for name in ("instructions", "double", "special", "barriers", "constants", "chain")
+        for name in (
+            "instructions",
+            "double",
+            "special",
+            "barriers",
+            "constants",
+            "chain",
+            "single",
+        )
     },
 }
 #: What is less than this share of all instructions, accesses or bytes may be off by as much as that

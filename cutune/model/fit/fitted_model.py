@@ -8,7 +8,7 @@ has; a row of one value is that number.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 from math import prod
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,7 +33,7 @@ from cutune.core.workspace import Json, checking, read_document, write_document
 from cutune.model.emit.selected_programs import command_of, decided_by_device, decisive
 from cutune.model.measurement.alignment import MAX_CLASSES
 from cutune.model.measurement.measurement import MeasuredKernel, Origin
-from cutune.model.rational.functions import RationalFunction
+from cutune.model.rational.functions import RationalFunction, constant_function
 from cutune.source.program import Program
 from cutune.toolchain.device.thread_block import Block, Extents, is_block, threads_of
 
@@ -50,6 +50,9 @@ ATOMIC, ATOMIC_REAL = "atomic", "atomic_real"
 
 #: Bytes of a sector.
 SECTOR = 32
+
+#: What is not counted in files of earlier versions.
+NOT_COUNTED = constant_function((), 0)
 
 #: Of an array that blocks go through in several passes.
 LOADED, REPEATED, BETWEEN = "loaded", "repeated", "between"
@@ -140,6 +143,7 @@ class Totals:
         double, special: passes through the FP64 and the special-function units.
         constants: uniform reads of constant memory, of 8 bytes each.
         chain: issue slots that follow each other, because each needs what the one before gives.
+        single: additions and products of the FP32 units.
     """
 
     working: RationalFunction
@@ -150,6 +154,7 @@ class Totals:
     barriers: RationalFunction
     constants: RationalFunction
     chain: RationalFunction
+    single: RationalFunction = field(default=NOT_COUNTED, kw_only=True)
 
     @property
     def totals(self) -> dict[str, Any]:
@@ -447,7 +452,10 @@ def _from_json(entry: Json, may_have_variants: bool = True) -> FittedModel:
     require(len(timed) == 1, "a kernel and its variants are `timed` at the same launches")
     return FittedModel(
         kernel=kernel,
-        **{name: _named(total, names) for name, total in read.totals.items()},
+        **{
+            name: constant_function(names, 0) if total == NOT_COUNTED else _named(total, names)
+            for name, total in read.totals.items()
+        },
         looped=read.looped,
         groups=tuple(_named(group, names) for group in read.groups),
         requests=read.requests,

@@ -94,6 +94,7 @@ class CodeBlock:
         chain: issue slots that follow each other, because each needs what the one before gives.
         double, special: passes through the FP64 and the special-function units.
         constants: uniform registers filled from constant memory.
+        single: additions and products of the FP32 units.
     """
 
     loop: Index
@@ -104,6 +105,7 @@ class CodeBlock:
     barriers: Count
     constants: Count = 0
     chain: Count = 0
+    single: Count = 0
 
 
 @dataclass(frozen=True)

@@ -339,6 +339,11 @@ class Features:
         return self.in_phases and not self.keeps_grid
 
     @property
+    def has_few_singles(self) -> bool:
+        """Has it operations of FP32 units of which there are fewer than can be issued to?"""
+        return self.device.single_cycles > 0 and not self.model.single.is_zero
+
+    @property
     def has_barriers(self) -> bool:
         """Do threads of a block ever wait for each other?"""
         return not self.model.barriers.is_zero

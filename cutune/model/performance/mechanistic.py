@@ -400,6 +400,8 @@ def define_issue(features: Features) -> Expression:
     units = features.constant("double_cycles") * features.per_thread(model.double)
     units = units + features.constant("special_cycles") * features.per_thread(model.special)
     barriers = lines.define("barriers", features.per_thread(model.barriers))
+    if features.has_few_singles:
+        units = maximum(units, features.device.single_cycles * features.per_thread(model.single))
     if features.keeps_grid:
         issue = _of_shared_work(features, slots, units, barriers)
     else:
@@ -439,7 +441,8 @@ def _of_shared_work(
 
 def _joined(features: Features, slots: Expression, units: Expression) -> Expression:
     plain = maximum(constants.NEARLY_NONE, slots / features.constant("issue_per_cycle"))
-    if not (features.model.double.is_zero and features.model.special.is_zero):
+    is_single = features.has_few_singles
+    if is_single or not (features.model.double.is_zero and features.model.special.is_zero):
         plain = norm(constants.SIDE_BY_SIDE, plain, maximum(constants.NEARLY_NONE, units))
     return features.lines.define("issue_cycles", plain)
 

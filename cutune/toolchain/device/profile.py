@@ -32,6 +32,12 @@ _Many = Annotated[int, Meta(ge=1, le=1 << 30)]
 _Version = Annotated[int, Meta(ge=0, le=99)]
 
 
+#: Compute capabilities whose SMs have 64 FP32 units for four schedulers (CUDA C++ Programming
+#: Guide, throughput of arithmetic instructions). Others have one for each thread that is issued.
+_FEW_SINGLE = frozenset({(7, 0), (7, 2), (7, 5), (8, 0)})
+_FEW_SINGLE_LANES = 64
+
+
 @dataclass(frozen=True)
 class Limits:
     """Limits of the hardware (CUDA C++ Programming Guide, "Compute Capabilities")."""
@@ -133,6 +139,12 @@ class DeviceProfile:
         """Its architecture by nvcc's name, for instance `sm_90`."""
         major, minor = self.compute_capability
         return f"sm_{major}{minor}"
+
+    @property
+    def single_cycles(self) -> Fraction:
+        """Per warp instruction of the FP32 units; 0 where issue slots are no more than they."""
+        is_few = self.compute_capability in _FEW_SINGLE
+        return Fraction(WARP, _FEW_SINGLE_LANES) if is_few else Fraction(0)
 
     @property
     def is_calibrated(self) -> bool:

@@ -20,10 +20,12 @@ ADD = read_models(Path(__file__).parents[2] / "recorded" / "add_models.json")[0]
 SIDE = 2048
 
 
-def values(model: FittedModel, extents: Block = (SIDE, SIDE, 1)) -> dict[str, np.ndarray]:
+def values(
+    model: FittedModel, extents: Block = (SIDE, SIDE, 1), device: DeviceProfile = H200
+) -> dict[str, np.ndarray]:
     """Everything that the model says of one launch."""
     at = point(dict.fromkeys(model.kernel.parameters, SIDE), extents)
-    return evaluate(compose(model, H200), at)
+    return evaluate(compose(model, device), at)
 
 
 def chained(chain: int, slots: int) -> FittedModel:
@@ -44,6 +46,18 @@ def test_a_warp_alone_waits_for_a_chain_and_not_for_what_is_beside_it() -> None:
     more = values(chained(10, 800))
     np.testing.assert_array_equal(more["latency_fixed"], short["latency_fixed"])
     assert np.all(more["throughput_cycles"] > short["throughput_cycles"])
+
+
+def test_fp32_units_are_waited_for_where_they_are_fewer_than_threads_that_are_issued() -> None:
+    names, count = ADD.kernel.variables, 400 * SIDE * SIDE
+    model, issued = replace(chained(1, 400), single=constant_function(names, count)), {}
+    for name in ("h200", "a100"):
+        device = DeviceProfile.named(name)
+        alone, found = (values(one, device=device) for one in (chained(1, 400), model))
+        issued[name] = found["issue_cycles"] / alone["issue_cycles"]
+    np.testing.assert_array_equal(issued["h200"], 1)
+    # A warp takes its unit for two cycles, and the scheduler for one.
+    np.testing.assert_allclose(issued["a100"], 9 ** (1 / 3), rtol=0.01)
 
 
 def in_phases(chain: int) -> FittedModel:

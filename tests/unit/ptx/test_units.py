@@ -26,6 +26,8 @@ HEADER = """
         ("add.s32 %r1, %r2, %r3;", Demand(slots=1)),
         ("mov.u32 %r1, %r2;", Demand()),
         ("fma.rn.f64 %d1, %d2, %d3, %d4;", Demand(slots=1, double=1)),
+        ("fma.rn.f32 %f1, %f2, %f3, %f4;", Demand(slots=1, single=1)),
+        ("max.f32 %f1, %f2, %f3;", Demand(slots=1)),
         ("cvt.f64.f32 %d1, %f1;", Demand(slots=1, double=1)),
         ("rsqrt.approx.f32 %f1, %f2;", Demand(slots=1, special=1)),
         ("bar.sync 0;", Demand(slots=1, barriers=1)),
@@ -57,4 +59,5 @@ def _demand(instruction: str) -> Demand:
         sum(demand.double for demand in found),
         sum(demand.special for demand in found),
         sum(demand.barriers for demand in found),
+        single=sum(demand.single for demand in found),
     )

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import gzip
 import json
+import warnings
+from math import inf
 from pathlib import Path
 
 import pytest
 
 from benchmarks import published_tables
-from benchmarks.published_tables import Published, random_best
+from benchmarks.published_tables import (
+    Counting,
+    Key,
+    Published,
+    designed,
+    random_best,
+    said_of_alike,
+    space_of,
+)
+from cutune.space.space import Configuration
+from cutune.toolchain.device.profile import DeviceProfile
 
 # One point per thread; the wider block reads whole lines.
 SOURCE = """
@@ -25,6 +37,40 @@ TIMES = {"1,32": 2.0, "32,1": 1.0, "32,32": 4.0}
 def test_the_best_of_random_draws_is_that_of_their_order_statistics() -> None:
     # Of two of (1, 2, 3): 1 in two of three pairs, else 2.
     assert random_best([1.0, 2.0, 3.0], 2) == pytest.approx(4 / 3, abs=0.05)
+
+
+def test_configurations_of_nearly_one_code_say_how_far_a_table_is_of_one_mind() -> None:
+    times = {(2, 0): 8.0, (2, 1): 2.0, (4, 0): 5.0, (4, 1): 5.0, (8, 0): 9.0}
+    known: dict[Key, float] = {
+        (("loads", loads), ("width", width)): time for (width, loads), time in times.items()
+    }
+    said = said_of_alike("loads", known)
+    assert said.startswith("2 times configurations differ in loads alone")
+    assert "at most by 4.00; the least mean is 100.0 % off the best" in said
+
+
+class _Limited(Counting):
+    """Blocks that are one thread wide need more than the device has."""
+
+    def microseconds(self, one: Configuration, device: DeviceProfile) -> float:
+        x, y = int(one["block_size_x"]), int(one["block_size_y"])
+        return inf if x == 1 else float(x + y)
+
+
+def test_what_no_device_can_run_tells_the_search_no_time(tmp_path: Path) -> None:
+    kernel = Published("copied", "copied.cu", "copied", (4096, 4096), 2)
+    (tmp_path / "kernels").mkdir()
+    parameters = [{"Name": name, "Values": values} for name, values in VALUES.items()]
+    t1 = {"ConfigurationSpace": {"TuningParameters": parameters, "Conditions": []}}
+    (tmp_path / "kernels" / "copied.json").write_text(json.dumps(t1))
+    counting = _Limited(kernel, tmp_path, tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        count, first = designed(
+            counting, space_of(kernel, tmp_path), DeviceProfile.named("a100"), 4
+        )
+    assert count == 4
+    assert [one["block_size_x"] for one in first] == [32, 32]
 
 
 @pytest.mark.nvcc
