@@ -33,6 +33,7 @@ from os import cpu_count
 from pathlib import Path
 from statistics import fmean, geometric_mean
 from tempfile import TemporaryDirectory
+from threading import get_ident
 
 from cutune.emulator.launch_log import LaunchRecord, Pointer
 from cutune.measure.replay.counted_launch import counted_launch, static_counters
@@ -115,7 +116,7 @@ class Counting:
         path = self.builds / f"{sha256(text.encode()).hexdigest()[:20]}.ptx"
         if not path.exists():
             command = ["nvcc", "-std=c++11", "-arch=compute_80", "-ptx", *flags, str(self.source)]
-            part = path.with_suffix(".part")
+            part = path.with_suffix(f".{get_ident()}")  # others may make the same
             subprocess.run([*command, "-o", str(part)], check=True, capture_output=True)
             part.replace(path)
         return path.read_text("utf-8")

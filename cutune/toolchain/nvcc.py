@@ -222,8 +222,10 @@ class Nvcc:
             if ptx is not None:
                 module = Path(folder) / "module.ptx"
                 module.write_text(ptx, encoding="latin-1")
-                result = self.run([*_without(other_flags, _LANGUAGE), *verbose, str(module)])
-                if result.returncode == 0:
+                words = [*_without(other_flags, _LANGUAGE), *verbose, str(module)]
+                result = self.run(words)
+                if result.returncode == 0 or not Path(path).exists():
+                    result = self.checked(words, result)
                     return parse_ptxas(result.stderr + result.stdout)
             # There may be options that nvcc takes with a source alone.
             result = self.check([*other_flags, *verbose, *self.source_words(path, flags)])
