@@ -28,13 +28,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from math import isfinite
+from math import inf, isfinite
 from os import cpu_count
 from pathlib import Path
 from statistics import fmean, geometric_mean
 from tempfile import TemporaryDirectory
 from threading import get_ident
 
+from cutune.core.diagnostics import CutuneError
 from cutune.emulator.launch_log import LaunchRecord, Pointer
 from cutune.measure.replay.counted_launch import counted_launch, static_counters
 from cutune.search.predicted_start import shortlist
@@ -124,7 +125,10 @@ class Counting:
     def microseconds(self, one: Configuration, device: DeviceProfile) -> float:
         """The predicted time; infinite where the device cannot run it."""
         ptx, kernel = self.ptx(one), self.kernel
-        static = static_counters(find_nvcc(), ptx, device.architecture)
+        try:
+            static = static_counters(find_nvcc(), ptx, device.architecture)
+        except CutuneError:
+            return inf  # more static shared memory than a block may have
         launch = _ghost_launch(kernel.entry, kernel.grid(one), kernel.block(one), kernel.pointers)
         launched = counted_launch(ptx, launch, static)
         assert launched is not None, "its work depends on data"
