@@ -9,17 +9,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from cutune.proof.confirm import parameters_in
 from cutune.ptx.control_flow import call_target
 from cutune.ptx.types import Function, Module
 from cutune.source.program import Kernel, KernelParameter
-from cutune.toolchain.kernel_names import (
-    base_name,
-    demangled,
-    is_instance,
-    is_named,
-    renamed_entry,
-    shown_parameters,
-)
+from cutune.toolchain.kernel_names import base_name, is_named, renamed_entry
 
 #: Registers that tell a thread where it is, and how many there are.
 _PLACES = re.compile(r"%(?:n?tid|n?ctaid)\.[xyz]|%laneid")
@@ -34,32 +28,23 @@ def instances_of(
     """Yield each instance of a kernel, and by their names the entries of it and of its copies."""
     names = [name for name, one in module.functions.items() if one.is_kernel]
     own = [name for name in names if is_named(name, kernel.name)]
-    for entry in own:
+    of_copies = {copy: [name for name in names if base_name(name) == copy] for copy in copies}
+    for entry, types in zip(own, parameters_in(kernel, own), strict=True):
         entries = {kernel.name: entry}
-        for copy in copies:
-            of_copy = [name for name in names if base_name(name) == copy]
+        for copy, of_copy in of_copies.items():
             # One of a single instance may have other arguments.
             same = of_copy if len(own) == 1 else [renamed_entry(entry, copy)]
             if len(same) == 1 and same[0] in of_copy and len(of_copy) == len(own):
                 entries[copy] = same[0]
-        yield _with_types(kernel, entry), entries
+        pairs = zip(kernel.parameters, types, strict=True)
+        parameters = tuple(its if _are_alike(known, its) else known for known, its in pairs)
+        yield replace(kernel, parameters=parameters), entries
 
 
-def _with_types(kernel: Kernel, entry: str) -> Kernel:
-    """The kernel with the types of an instance, whose template parameters have a meaning.
-
-    What a launch asks of pointers and of integers is asked of those that are such in all instances.
-    """
-    types = shown_parameters(*demangled([entry], parameters=True)) if is_instance(entry) else ()
-    if len(types) != len(kernel.parameters):
-        return kernel
-    typed = list[KernelParameter]()
-    for known, type_ in zip(kernel.parameters, types, strict=True):
-        own = replace(known, type=type_, alias_of=())
-        is_alike = own.is_pointer == known.is_pointer
-        is_alike &= (own.integer is None) == (known.integer is None)
-        typed.append(own if is_alike else known)
-    return replace(kernel, parameters=tuple(typed))
+def _are_alike(known: KernelParameter, own: KernelParameter) -> bool:
+    """What a launch asks of pointers and integers it asks of those that are such everywhere."""
+    are_integers = (known.integer is None) == (own.integer is None)
+    return known.is_pointer == own.is_pointer and are_integers
 
 
 def unknown_code(module: Module, entry: str) -> str:

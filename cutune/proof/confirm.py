@@ -28,6 +28,7 @@ from cutune.source.program import (
     DistinctPlaces,
     Impurity,
     Kernel,
+    KernelParameter,
     Layout,
     Role,
 )
@@ -98,17 +99,28 @@ def _with_integers(kernel: Kernel, entries: Sequence[str]) -> Kernel:
 
     Of less than 32 bits it would not see what the launch is given.
     """
-    if not kernel.template_parameters:
-        return kernel
-    shown = demangled([*dict.fromkeys(entries)], parameters=True)
-    each = [one for one in map(shown_parameters, shown) if len(one) == len(kernel.parameters)]
+    each = parameters_in(kernel, [*dict.fromkeys(entries)])
     parameters = list(kernel.parameters)
-    for place, known in enumerate(parameters) if len(each) == len(shown) else ():
-        types = [replace(known, type=one[place], alias_of=()) for one in each]
-        widths = [one.integer.bits if one.integer is not None else 0 for one in types]
+    for place, types in enumerate(zip(*each, strict=True)):
+        known, widths = parameters[place], [one.integer.bits if one.integer else 0 for one in types]
         if known.integer is None and not known.is_pointer and min(widths) >= 32:
             parameters[place] = replace(known, alias_of=types[0].words)
     return replace(kernel, parameters=tuple(parameters))
+
+
+def parameters_in(kernel: Kernel, entries: Sequence[str]) -> list[tuple[KernelParameter, ...]]:
+    """Return the parameters in each of these instances of a template, with the types there.
+
+    As they are written, where that is not told.
+    """
+    shown = demangled(entries, parameters=True) if kernel.template_parameters else entries
+    written = kernel.parameters
+    return [
+        tuple(replace(one, type=t, alias_of=()) for one, t in zip(written, types, strict=True))
+        if len(types) == len(written)
+        else written
+        for types in map(shown_parameters, shown)
+    ]
 
 
 def _of_some(kernel: Kernel, instances: Sequence[_Instance]) -> Kernel | None:

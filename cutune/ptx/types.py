@@ -179,7 +179,10 @@ class Module:
 
 
 def of_last(compute: Callable[P, T]) -> Callable[P, T]:
-    """Keep what was computed last: copies of a kernel are compared with it one after another."""
+    """Keep what was computed last, of functions, which have no hash, and others that do not change.
+
+    Copies of a kernel are compared with it one after another.
+    """
     last: list[tuple[object, T]] = []
 
     @wraps(compute)

@@ -208,12 +208,15 @@ class Nvcc:
 
     def static_counters(
         self,
-        path: str | Path,
+        path: str | Path | None,
         flags: Words = (),
         architecture: str = "sm_90",
         ptx: str | None = None,
     ) -> dict[str, StaticCounters]:
-        """Registers and shared memory by mangled name. `ptx`: what the source is compiled to."""
+        """Registers and shared memory by mangled name. `ptx`: what the source is compiled to.
+
+        Without a source there is no more than that.
+        """
         other_flags = without_target_flags(flags)
         target = f"-arch={self.architecture(architecture)}"
         with temporary_folder() as folder:
@@ -224,9 +227,10 @@ class Nvcc:
                 module.write_text(ptx, encoding="latin-1")
                 words = [*_without(other_flags, _LANGUAGE), *verbose, str(module)]
                 result = self.run(words)
-                if result.returncode == 0 or not Path(path).exists():
-                    result = self.checked(words, result)
+                if result.returncode == 0 or path is None:
+                    self.checked(words, result)
                     return parse_ptxas(result.stderr + result.stdout)
+            assert path is not None, "PTX or a source"
             # There may be options that nvcc takes with a source alone.
             result = self.check([*other_flags, *verbose, *self.source_words(path, flags)])
             return parse_ptxas(result.stderr + result.stdout)

@@ -20,7 +20,7 @@ from cutune.toolchain.nvcc import Nvcc, host_pass_flags, target_flags
 #: A "#" that begins a line, in regular expressions. Texts of a megabyte are searched for it in half
 #: the time that `^#` takes, which is tried at each character.
 BEGIN = r"#(?<![^\n]#)"
-_NAME = re.compile(BEGIN + r'(?:line)? \d+ "((?:[^"\\\n]|\\.)*)"')
+_MARKER = re.compile(BEGIN + r'(?:line)? (\d+) "((?:[^"\\\n]|\\.)*)"')
 #: What nobody closes is none: text such as `"R",f(` within a string. A pattern that begins with
 #: text is sought in a tenth of the time.
 _RAW = re.compile(r'R"(?:(?<!\wR")|(?<=\bu8R")|(?<=\b[uUL]R"))([^()\\\s]{0,16})\([\s\S]*?\)\1"')
@@ -95,7 +95,6 @@ _ASSERTED = re.compile(
     r'__assert_fail\s*\(\s*"(?:[^"\\\n]|\\.)*"\s*,'
     r"\s*__builtin_FILE\s*\(\)\s*,\s*__builtin_LINE\s*\(\)"
 )
-_MARKER = re.compile(r'#(?:line)? (\d+) ("(?:[^"\\\n]|\\.)*")')
 
 
 def text_without_lines(text: str) -> str:
@@ -138,5 +137,5 @@ def unescaped(path: str) -> str:
 
 def files_of(text: str) -> list[str]:
     """Return all files that were read, in one order everywhere."""
-    names = {*_NAME.findall(masked(text))}
+    names = {name for _, name in _MARKER.findall(masked(text))}
     return sorted(unescaped(name) for name in names if not name.startswith("<"))

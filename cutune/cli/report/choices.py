@@ -46,6 +46,7 @@ from cutune.proof.analysis.recorded_launches import SeenLaunch, suggesting
 from cutune.proof.variants.bounds import NAME as BOUNDS
 from cutune.source.kernel_variant import BLOCK_OF, value_text
 from cutune.source.program import DIMENSIONS, SiteKey
+from cutune.source.unit.kernels import EXTENT
 from cutune.toolchain.device.profile import DeviceProfile
 from cutune.toolchain.device.thread_block import configuration_text, shape
 from cutune.tuning.nvcc.units import instances_of
@@ -563,7 +564,7 @@ def closing_line(name: str, fixed: Mapping[str, int], plan: RunPlan | None) -> s
     line = f"{name}: not modelled {beyond(fixed)}"
     if plan is None:
         return line
-    sizes = [one for one in fixed.items() if not re.fullmatch(r"[TG]\.[xyz]", one[0])]
+    sizes = [one for one in fixed.items() if not EXTENT.fullmatch(one[0])]
     return "; ".join([line, *(_freed(*one, plan) for one in sizes[:MOST_NAMED])])
 
 

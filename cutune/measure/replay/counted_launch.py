@@ -62,7 +62,7 @@ def _point(extents: Block) -> dict[str, int]:
 @cache
 def static_counters(nvcc: Nvcc, ptx: str, architecture: str) -> Mapping[str, StaticCounters]:
     """Registers and shared memory of the kernels of some PTX. Raises CT701."""
-    return nvcc.static_counters("code.ptx", (), architecture, ptx)
+    return nvcc.static_counters(None, (), architecture, ptx)
 
 
 @cache

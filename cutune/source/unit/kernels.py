@@ -337,7 +337,7 @@ def _folded(texts: Sequence[str]) -> list[str]:
 
 _UNKNOWN = DimensionProof(False)
 #: What the extents of a launch are called: `T.x`, `G.x`.
-_EXTENT = re.compile(r"[TG]\.[xyz]")
+EXTENT = re.compile(r"[TG]\.[xyz]")
 
 
 def declared_kernels(unit: Unit, structures: Structures) -> Iterator[Kernel]:
@@ -388,5 +388,5 @@ def _integer_members(
         return
     for path, type_, steps in structures.integers(structure):
         name = f"{parameter.name}.{path}"
-        if not _EXTENT.fullmatch(name):
+        if not EXTENT.fullmatch(name):
             yield MemberParameter(name, type_, position, structure.path, steps)
