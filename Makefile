@@ -7,10 +7,10 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-
 # Many processes load the same modules, whatever the machine says about keeping them compiled.
 export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
-.PHONY: help dev packages demo test check format golden reference bench gpu docs wheels clean
+.PHONY: help dev packages demo test test-all check format golden reference bench gpu docs wheels clean
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
 # What the demonstration needs, which is less than developers do; who needs both gets them at once.
 EXTRAS := report
@@ -41,8 +41,12 @@ demo: $(VENV)/.usable ## tune samples/demo.cu for an H200, without a GPU
 	@echo 'tuning samples/demo.cu'
 	@$(BIN)/python samples/demo.py
 
-test: $(VENV)/.installed ## run all tests that need no GPU
-	$(BIN)/python -m pytest -m "not gpu" -n auto --dist worksteal
+TEST := $(BIN)/python -m pytest -n auto --dist worksteal
+test: $(VENV)/.installed ## run the tests that need no GPU and little time
+	$(TEST) -m "not gpu and not long"
+
+test-all: $(VENV)/.installed ## run all tests that need no GPU
+	$(TEST) -m "not gpu"
 
 # mypy gives up (2) where its workers have not begun after 3 seconds, and then works alone.
 check: $(VENV)/.installed ## formatter, linter, types: read only

@@ -45,6 +45,7 @@ def builds_of(
     return Builds(sample.analyzer.toolchain, sample.parameters, *about)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SAMPLES)
 def test_spaces_are_as_published(name: str) -> None:
     """Of the two that take several GPUs a configuration is counted per GPU."""
@@ -84,6 +85,7 @@ def built_programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program
         yield Programs(tmp_path_factory.mktemp("programs"), pool)
 
 
+@pytest.mark.long
 @dataclass(frozen=True)
 class Programs:
     """Programs of the samples; each is compiled once, which takes longer than to run it."""

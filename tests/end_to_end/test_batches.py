@@ -112,6 +112,7 @@ def processes(program: Path) -> list[list[str]]:
     return [line.split() for line in (program.parent / "log").read_text().splitlines()]
 
 
+@pytest.mark.long
 def test_all_that_fails_is_found_and_the_best_is_right(
     program: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

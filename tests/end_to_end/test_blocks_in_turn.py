@@ -18,7 +18,7 @@ from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK_FLAGS, run
 from tests.support.told_variants import in_turn_by_two, own_and_told
 
-pytestmark = pytest.mark.nvcc
+pytestmark = [pytest.mark.nvcc, pytest.mark.long]
 
 PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "blocks_in_turn.cu"
 ROWS = {"right_transpose", "right_product", "right_stencil", "right_planes"}

@@ -31,6 +31,7 @@ def program() -> Program:
         return analyzer.with_checked_variants(analyzer.load(str(PROGRAM), require_nvcc=True))
 
 
+@pytest.mark.long
 def test_only_text_that_may_stand_beside_itself_does(program: Program) -> None:
     found = {kernel.name: {one.name for one in kernel.variants} for kernel in program.kernels}
     assert len(found) == 33

@@ -45,6 +45,7 @@ def test_sources_are_known_by_the_folder_of_their_compiler(tmp_path: Path) -> No
     assert b"cutune_select_halve" in (tmp_path / "src" / "app").read_bytes()
 
 
+@pytest.mark.long
 def test_a_kernel_of_another_folder_is_found(tmp_path: Path) -> None:
     """It is linked from an archive, which is made again with the objects."""
     start = SOURCE.index("__global__")

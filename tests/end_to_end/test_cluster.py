@@ -50,6 +50,7 @@ def searches_timed(searches: Searches) -> int:
     return [one[0] for one in outcome(searches.trials("own")).values()].count("ok")
 
 
+@pytest.mark.long
 def test_workers_of_two_gpus_find_what_one_does(alone: Searches, tmp_path: Path) -> None:
     """The same configurations with the same times, and each GPU has run some."""
     two = searched(tmp_path, ("--gpus", "0,1"))
@@ -71,12 +72,14 @@ def gpus_of(searches: Searches) -> Counter[str]:
     return Counter(line.split()[-1] for line in searches.log.read_text().splitlines())
 
 
+@pytest.mark.long
 def test_killed_again_and_again_it_finds_the_same(tmp_path: Path) -> None:
     """cutune, a worker, or a program, six times; `tests.support.killed_searches` does it fifty."""
     found = check(Searches(tmp_path, 14, PAUSE), 6, 3)
     assert sum(found["kills"].values()) == 6
 
 
+@pytest.mark.long
 def test_two_lost_workers_are_quarantine(tmp_path: Path) -> None:
     """The trial that ends its worker: it is tried twice, and never again; the others are not."""
     searches = Searches(tmp_path, 8, PAUSE)
@@ -98,6 +101,7 @@ def test_two_lost_workers_are_quarantine(tmp_path: Path) -> None:
     assert sorted(begun.values()) == [1] * 7 + [2]
 
 
+@pytest.mark.long
 def test_an_interrupted_search_leaves_nothing_behind(tmp_path: Path) -> None:
     """Ctrl-C, a closed terminal: what was in flight is stopped, no fault of its own."""
     searches = Searches(tmp_path, BUDGET, 0.3)

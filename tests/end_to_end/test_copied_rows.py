@@ -120,6 +120,7 @@ def _text() -> str:
     )
 
 
+@pytest.mark.long
 def test_a_row_is_any_blocks(tmp_path: Path) -> None:
     path = tmp_path / "rows.cu"
     path.write_text(_text())
@@ -309,6 +310,7 @@ OF_IDS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [32, 128])
 def test_sums_of_ids_are_any_blocks(size: int, tmp_path: Path) -> None:
     path = tmp_path / "ids.cu"

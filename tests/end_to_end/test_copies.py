@@ -199,6 +199,7 @@ int main(int argc, char **argv) {
 """
 
 
+@pytest.mark.long
 def test_a_copy_whose_guard_is_a_member_is_tuned_by_it(tmp_path: Path) -> None:
     source = tmp_path / "member.cu"
     source.write_text(HEAD + MEMBER)

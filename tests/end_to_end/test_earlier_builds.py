@@ -121,6 +121,7 @@ def build(
 HOST = ("int n = atoi", 'puts("more"); int n = atoi')
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 def test_a_change_of_host_code_compiles_nothing_for_proofs(
     build: Callable[..., Build], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -154,6 +155,7 @@ def test_a_comment_compiles_nothing(build: Callable[..., Build]) -> None:
     assert (changed.proving, changed.compiling) == (0, 1)
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 def test_a_comment_above_an_assertion_leaves_what_was_proven(build: Callable[..., Build]) -> None:
     """Its line is an argument of a call in the device code."""

@@ -54,6 +54,7 @@ def program() -> str:
     return f'{HEAD}{texts}{MAIN}{launches}    printf("%u\\n", sum);\n}}\n'
 
 
+@pytest.mark.long
 def test_as_many_threads_as_fill_the_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "app.cu"
     path.write_text(program())

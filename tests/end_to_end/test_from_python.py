@@ -120,6 +120,7 @@ def test_a_wrong_script_is_found(package: str, tmp_path: Path) -> None:
     assert "check: 1 error\n" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 def test_a_file_with_the_headers_of_torch(tmp_path: Path) -> None:
     from torch.utils.cpp_extension import include_paths  # noqa: PLC0415

@@ -223,6 +223,7 @@ LAUNCH = """    {name}<<<{shape}>>>(out, in, n, d);
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kernels", "shape", "counts"),
     [

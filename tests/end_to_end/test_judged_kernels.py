@@ -89,6 +89,7 @@ def test_bare_kernel_in_blocks_against_python(
     assert named == {path for path in listed if path in named or not path.endswith(".*")}
 
 
+@pytest.mark.long
 def test_a_reference_that_fails_says_how_to_go_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

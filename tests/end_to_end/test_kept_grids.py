@@ -330,6 +330,7 @@ def rounding(tmp_path_factory: pytest.TempPathFactory) -> Rounding:
     return Rounding(folder, set(left_out))
 
 
+@pytest.mark.long
 def test_sums_in_vectors_may_differ_in_the_last_bits(rounding: Rounding) -> None:
     assert "moments" not in rounding.left_out
     ranked = select("moments", rounding.workspace, "n=3000", "G.x=8")["ranked"]

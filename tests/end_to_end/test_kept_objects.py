@@ -76,6 +76,7 @@ def is_compiled(folder: Path, *words: str, **variables: str) -> bool:
     return len(count.read_bytes()) > before
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 def test_an_object_is_given_again_unless_something_has_changed(project: Path) -> None:
     assert is_compiled(project)

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "tests" / "corpus" / "python" / "kernel_objects.py"
 
 
+@pytest.mark.long
 def test_a_kernel_chooses_and_another_keeps_its_block(tmp_path: Path) -> None:
     # A text that nothing is known of yet.
     text = f"// {tmp_path}\n{SCRIPT.with_suffix('.cu').read_text()}"

@@ -50,6 +50,7 @@ def changed(said: str) -> list[str]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "standard"), [("arguments", "-std=c++17"), ("staying", STANDARD)], ids=lambda one: one
 )

@@ -79,6 +79,7 @@ def test_both_libraries_choose_in_one_process(project: Path) -> None:
         assert f"{kernel}: 1 launch, grid " in done.stderr
 
 
+@pytest.mark.long
 def test_the_tuned_build_is_verified_and_left(project: Path) -> None:
     done = started(project, "verify", *BUILT, "--vary", "n=777,3000")
     assert (done.returncode, done.stdout) == (0, "same: n=777\nsame: n=3000\n"), done.stderr
@@ -91,11 +92,13 @@ def test_what_is_not_tuned_is_not_verified(tmp_path: Path) -> None:
     assert Code.MISSING_STAGE.number in done.stderr
 
 
+@pytest.mark.long
 def test_both_libraries_are_shaken(project: Path) -> None:
     done = started(project, "shake", *BUILT, "--vary", "n=777", "--seeds", "2")
     assert (done.returncode, done.stdout) == (0, "same: 2 seeds, 2 tunable launches\n"), done.stderr
 
 
+@pytest.mark.long
 def test_a_wrong_annotation_is_shaken_out(tmp_path: Path) -> None:
     asserted = "#pragma cutune kernel add data(n) block(x: 32, 128) grid(ceil(n / x))\n"
     wrong = f"{asserted}{ADD.replace('+= n', '+= threadIdx.x')}"

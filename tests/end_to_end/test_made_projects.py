@@ -142,6 +142,7 @@ def test_each_value_set_is_built_in_a_copy(
     assert "-DUNUSED -c src/kernel.cu" in log
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("on_gpu")
 def test_the_best_values_make_a_tuned_project(
     project: Path, capsys: pytest.CaptureFixture[str]

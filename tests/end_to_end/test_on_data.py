@@ -253,6 +253,7 @@ int main(int count, char **words) {
 """
 
 
+@pytest.mark.long
 def test_sizes_that_make_no_sense_on_their_own(tmp_path: Path) -> None:
     source = tmp_path / "patches.cu"
     source.write_text(PATCHES)
@@ -352,6 +353,7 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return source
 
 
+@pytest.mark.long
 def test_kernels_that_go_by_data_have_models_of_their_variants(kinds: Path) -> None:
     models = {m.kernel.name: m for m in read_models(Workspace(kinds.parent / ".cutune").models)}
     of = {name: {v.kernel.variant for v in model.variants} for name, model in models.items()}

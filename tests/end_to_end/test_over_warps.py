@@ -79,6 +79,7 @@ STAYING = (
 )
 
 
+@pytest.mark.long
 def test_whole_warps_change_and_others_stay(tmp_path: Path) -> None:
     path = tmp_path / "warps.cu"
     launches = (*CHANGING, *STAYING)

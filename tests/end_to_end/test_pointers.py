@@ -38,6 +38,7 @@ def launched(binary: Path, **variables: str) -> tuple[str, list[tuple[str, int]]
     return done.stdout, found
 
 
+@pytest.mark.long
 def test_each_kernel_that_is_known_is_a_launch(tmp_path: Path) -> None:
     analyzer = Analyzer(Toolchain(flags=(STANDARD, QUICK_FLAGS[1])))
     program = analyzer.load(str(PROGRAM), require_nvcc=True)

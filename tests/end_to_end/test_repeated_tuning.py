@@ -97,6 +97,7 @@ def is_proven(lines: list[str]) -> bool:
     return any(" -ptx " in line for line in lines)
 
 
+@pytest.mark.long
 def test_a_source_is_rewritten_again_only_where_something_has_changed(tmp_path: Path) -> None:
     (tmp_path / "app.cu").write_text(TIMES_FACTOR)
     header = tmp_path / "factor.h"

@@ -90,6 +90,7 @@ def test_a_variant_with_bounds_gets_no_larger_block(
     assert (name in record.kernel) == (threads == 256)
 
 
+@pytest.mark.long
 def test_one_is_chosen_by_its_model(tuned: Tuned, tmp_path: Path) -> None:
     source, rewritten = SAMPLES / "2dconv.cu", tuned("2dconv")
     answer = select("Convolution2D_kernel", rewritten.parent, "--all-sizes", "1500")

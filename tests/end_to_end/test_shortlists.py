@@ -107,6 +107,7 @@ def tuned(made_up: MadeUp, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return source.with_name("app.tuned.cu")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kernel", ["product", "scale"])
 def test_the_first_configurations_are_timed(kernel: str, tuned: Path, made_up: MadeUp) -> None:
     own = [line for line in made_up.lines if line["kernel"] == kernel]

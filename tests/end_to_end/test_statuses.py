@@ -61,6 +61,7 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_every_failure_is_found_on_the_emulated_device(
     program: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -143,6 +144,7 @@ def test_a_search_ends_and_the_best_is_right(
     assert program.with_name("log").read_text() == log
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("on_gpu")
 def test_techniques_are_compared_on_what_was_tried(
     program: Path, capsys: pytest.CaptureFixture[str]
@@ -227,6 +229,7 @@ sys.exit(main(sys.argv[2:]))
 """
 
 
+@pytest.mark.long
 def test_killed_again_and_again_nothing_is_lost_and_nothing_is_done_twice(program: Path) -> None:
     """Every 0.3 s a configuration ends; the driver is killed in the middle of one."""
     binary = timed(program, 0.3)

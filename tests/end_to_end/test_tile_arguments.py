@@ -18,7 +18,7 @@ from tests.support.cutune_runs import ARCHITECTURE, QUICK_FLAGS, cutune, run
 from tests.support.short_headers import STANDARD
 from tests.support.told_variants import own_and_told
 
-pytestmark = pytest.mark.nvcc
+pytestmark = [pytest.mark.nvcc, pytest.mark.long]
 
 PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "tile_arguments.cu"
 RIGHT = {

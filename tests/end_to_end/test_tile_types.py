@@ -16,7 +16,7 @@ from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK_FLAGS, run
 from tests.support.told_variants import own_and_told
 
-pytestmark = pytest.mark.nvcc
+pytestmark = [pytest.mark.nvcc, pytest.mark.long]
 
 PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "tile_types.cu"
 #: Copies of kernels, and the types of their instances.

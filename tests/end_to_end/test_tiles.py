@@ -117,6 +117,7 @@ def analyzed() -> tuple[Program, Reasons]:
         return analyzer.with_checked_variants(program), reasons
 
 
+@pytest.mark.long
 def test_only_values_that_do_the_same_are_kept(analyzed: tuple[Program, Reasons]) -> None:
     program, reasons = analyzed
     found = {k.name: {one.name for one in k.tiles} for k in program.kernels if k.tiles}
@@ -125,6 +126,7 @@ def test_only_values_that_do_the_same_are_kept(analyzed: tuple[Program, Reasons]
     assert "at n = 512, radius = " in reasons["wrong_halo"]
 
 
+@pytest.mark.long
 def test_a_kernel_without_a_test_at_its_edge_asks_for_multiples(
     analyzed: tuple[Program, Reasons],
 ) -> None:
@@ -148,6 +150,7 @@ def binaries(
     return own_and_told(program, tmp_path_factory.mktemp("tiles"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", ["33", "100", "256"])
 def test_results_are_those_of_the_kernel_itself(
     size: str, binaries: tuple[Path, Path], tmp_path: Path

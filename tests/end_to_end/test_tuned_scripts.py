@@ -98,11 +98,13 @@ def check_hostile(folder: Path, name: str, least: int) -> None:
     assert done.stderr.count(changed) > least * 2 // 3
 
 
+@pytest.mark.long
 @with_pycuda
 def test_hostile_launches_of_pycuda(tuned: tuple[Path, str, str]) -> None:
     check_hostile(tuned[0], "hostile_pycuda.py", 44)
 
 
+@pytest.mark.long
 @with_cupy
 @pytest.mark.usefixtures("own_standard")
 @pytest.mark.parametrize(("name", "least"), [("cupy", 25), ("lives", 24), ("texts", 16)])
@@ -110,6 +112,7 @@ def test_hostile_launches_of_cupy(tuned_cupy: tuple[Path, str, str], name: str, 
     check_hostile(tuned_cupy[0], f"hostile_{name}.py", least)
 
 
+@pytest.mark.long
 @with_cupy
 @pytest.mark.usefixtures("own_standard")
 def test_each_kind_of_kernel_of_cupy(tuned_cupy: tuple[Path, str, str]) -> None:
@@ -129,6 +132,7 @@ def test_each_kind_of_kernel_of_cupy(tuned_cupy: tuple[Path, str, str]) -> None:
         assert "ranks: 1 launch, grid 3126x1x1, block 32x1x1" in done.stderr
 
 
+@pytest.mark.long
 @with_pycuda
 def test_off_and_one_line(tuned: tuple[Path, str, str], tmp_path: Path) -> None:
     text = SCRIPT.read_text().replace("import sys\n", "import sys\nimport cutune.tuned\n", 1)

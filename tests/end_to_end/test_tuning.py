@@ -35,9 +35,14 @@ MEASURED_CYCLES = {
 #: of corr.
 REPEATED = ("2mm", "3mm", "bicg", "mvt", "syr2k", "covar")
 NAMES = sorted({path.stem for path in SAMPLES.glob("*.cu")} - {*REPEATED})
+#: That are tuned whenever tests run.
+FIRST = ("2dconv", "gemm", "syrk")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name in FIRST else pytest.mark.long) for name in NAMES],
+)
 def test_a_tuned_sample_passes_its_own_check(name: str, tuned: Tuned, tmp_path: Path) -> None:
     original = SAMPLES / f"{name}.cu"
     source = tuned(name)

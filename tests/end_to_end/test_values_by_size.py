@@ -161,6 +161,7 @@ def test_what_may_mean_something_else_keeps_one_value(name: str, tmp_path: Path)
     assert_refused(name, analyzer, read(analyzer, written(tmp_path, hostile.REFUSED[name][0])))
 
 
+@pytest.mark.long
 def test_copies_that_would_be_wrong_are_refused_or_left_out(tmp_path: Path) -> None:
     """Any value gives the same lines; one here and another there gives others."""
     analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
@@ -282,6 +283,7 @@ def textures(name: str) -> Iterator[None]:
         yield
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("textures")
 @pytest.mark.parametrize("name", SAMPLE_VALUES)
 def test_samples_choose_by_size(name: str, tmp_path: Path) -> None:

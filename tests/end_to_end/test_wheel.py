@@ -15,6 +15,8 @@ import pytest
 import cutune
 from cutune.toolchain.nvcc import find_nvcc
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
 #include <cstdio>

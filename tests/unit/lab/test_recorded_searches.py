@@ -12,6 +12,7 @@ from cutune.cli.main import main
 TABLES = Path(__file__).parents[2] / "recorded" / "bat"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "least_of_others"),
     # docs/guide/comparison.md tells which ones.

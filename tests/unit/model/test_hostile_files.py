@@ -241,6 +241,7 @@ def run_all(texts: dict[str, str], folder: Path) -> None:
     assert ended.returncode == 0 and not ended.stderr, ended.stderr[:2000]
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 def test_no_file_gets_text_into_a_program_or_makes_it_undefined(tmp_path: Path) -> None:
     models = read_models(RECORDED / "add_models.json")

@@ -13,6 +13,8 @@ from cutune.source.syntax.parse import parse
 from cutune.source.tunable_pragmas import tunables_of
 from tests.support.analyzed import analyzed
 
+pytestmark = pytest.mark.long
+
 #: A warp per row, which keeps its row in shared memory, beside what all rows are multiplied by.
 KERNEL = """
 __global__ void NAME(float *out, const float *in, const float *weight, int n, int c) {

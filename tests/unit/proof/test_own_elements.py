@@ -9,6 +9,8 @@ import pytest
 from cutune.proof.analysis.suggestions import Suggestion
 from tests.support.suggested_blocks import check, check_pragmas, program_of, suggested
 
+pytestmark = pytest.mark.long
+
 SLOTS = "n, t, 2 * t / 32 * sizeof(float)"
 SUM = "for (int s = 16; s > 0; s /= 2) v += __shfl_down_sync(~0u, v, s);"
 #: The whole row is summed up, and written; then `read` is what becomes of each element.

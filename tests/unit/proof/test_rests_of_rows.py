@@ -9,6 +9,8 @@ import pytest
 from cutune.proof.analysis.suggestions import Suggestion
 from tests.support.suggested_blocks import check, check_pragmas, program_of, suggested
 
+pytestmark = pytest.mark.long
+
 ALL = "block(x: 32, 64, 128, 256) grid(keep)"
 FIXED = "each thread of a block has one element"
 

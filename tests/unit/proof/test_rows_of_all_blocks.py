@@ -9,6 +9,8 @@ import pytest
 from cutune.proof.analysis.suggestions import Suggestion
 from tests.support.suggested_blocks import check, check_pragmas, program_of, suggested
 
+pytestmark = pytest.mark.long
+
 BLOCK = "dim3(n, 9), dim3(32, 8)"
 IN_Z = "dim3(n, 9), dim3(4, 8, 8)"
 FIRST = "blockIdx.y * blockDim.y + threadIdx.y"

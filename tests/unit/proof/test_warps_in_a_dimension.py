@@ -9,6 +9,8 @@ import pytest
 from cutune.proof.analysis.suggestions import Suggestion
 from tests.support.suggested_blocks import check, check_pragmas, program_of, suggested
 
+pytestmark = pytest.mark.long
+
 BLOCK = "n, dim3(32, 8)"
 
 

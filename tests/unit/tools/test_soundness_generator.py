@@ -90,6 +90,7 @@ def test_a_campaign_that_changes_nothing_fails(monkeypatch: pytest.MonkeyPatch) 
     assert main() == 1
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 @pytest.mark.parametrize(
     ("family", "first"),

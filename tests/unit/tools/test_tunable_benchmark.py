@@ -117,6 +117,7 @@ void launched(const float *x, float *y, int rows, int n)
 """
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 def test_pragmas_are_followed_as_they_are_printed(tmp_path: Path) -> None:
     (tmp_path / "r").mkdir()
