@@ -11,7 +11,7 @@ so each walk is compared with it: a register that does not grow by its step lose
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial, reduce
 
 from cutune.core.codes import Code
@@ -291,7 +291,7 @@ class Walk:
         properties = AtomProperties(loops=loops, interval=Interval(0, None))
         if self.kept_grid is not None and header in self.kept_grid.loops | self._raw_loops:
             of_block = self.kept_grid.of_block
-            properties = replace(properties, raw=of_block.raw, ids=of_block.ids)
+            properties = properties._replace(raw=of_block.raw, ids=of_block.ids)
         return self.atoms.named(f"rounds{header}", properties)
 
     def _phi(self, block: int, register: str, values: list[Value]) -> Value:
@@ -450,7 +450,7 @@ class Walk:
             self.by_first_threads.add(threads)
             return value.replaced(thread, element)
 
-        return replace(moment, read=read)
+        return moment._replace(read=read)
 
     def _read(self, state: dict[str, Value], text: str) -> Value:
         if (found := state.get(text)) is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import NamedTuple
 
 from cutune.core.codes import Code
 from cutune.proof.values.polynomial import (
@@ -136,7 +137,7 @@ def divided(
 
 
 def _masked(value: IntegerPolynomial, kind: str, mask: int, atoms: Atoms) -> IntegerPolynomial:
-    properties = replace(atoms.of(value), interval=Interval(0, mask))
+    properties = atoms.of(value)._replace(interval=Interval(0, mask))
     operation = AtomOperation(f"and.{kind}", (value, IntegerPolynomial.constant(mask)))
     return atoms.computed(operation, properties)
 
@@ -190,8 +191,7 @@ def _parts(value: IntegerPolynomial, step: int) -> tuple[IntegerPolynomial, Inte
     return IntegerPolynomial.of(quotient), IntegerPolynomial.of(rest)
 
 
-@dataclass(frozen=True)
-class Moment:
+class Moment(NamedTuple):
     """One instruction as it is executed, and the comparisons that hold there."""
 
     instruction: Instruction
@@ -337,7 +337,7 @@ class Operations:
         if self.atoms.interval(value).within(*whole):
             return value
         name = f"{'s' if signed else 'u'}{bits}"
-        properties = replace(self.atoms.of(value), interval=Interval(*whole))
+        properties = self.atoms.of(value)._replace(interval=Interval(*whole))
         return self.atoms.computed(AtomOperation(name, (value,)), properties)
 
     def _converted(
@@ -399,7 +399,7 @@ class Operations:
             interval = self._interval(instruction, operands)
             if interval.low is not None and interval.low == interval.high:
                 return IntegerPolynomial.constant(interval.low)
-            properties = replace(properties, interval=interval)
+            properties = properties._replace(interval=interval)
         name = ".".join((instruction.opcode, *instruction.modifiers))
         return self.atoms.computed(AtomOperation(name, operands), properties)
 
@@ -429,7 +429,7 @@ class Operations:
         if instruction.opcode != "mov" or not isinstance(value, IntegerPolynomial):
             raise NotUnderstood(Code.NOT_PROVEN, f"'{instruction.opcode}'", instruction)
         bits = bits_of(instruction.modifiers[-1]) // len(names)
-        properties = replace(self.atoms.of(value), interval=ANYTHING)
+        properties = self.atoms.of(value)._replace(interval=ANYTHING)
         pieces: list[tuple[str, Value]] = [(names[0], modulo(value, bits))]
         for index, name in enumerate(names[1:], 1):
             operation = AtomOperation(f"piece{index}.{bits}", (value,))

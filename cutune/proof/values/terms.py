@@ -14,7 +14,7 @@ so that ids are exact in 32 bits.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, reduce
 from typing import NamedTuple
 
@@ -58,8 +58,7 @@ class Interval(NamedTuple):
 ANYTHING = Interval(None, None)
 
 
-@dataclass(frozen=True)
-class AtomProperties:
+class AtomProperties(NamedTuple):
     """Properties of the value of an atom.
 
     `raw`: dimensions in which it changes with the size of blocks. `threadIdx.x` is raw in x; the id
@@ -171,7 +170,7 @@ class Atoms:
         )
         if self.raw_ids and atom.kind in (IDENTITY, STRIDE) and known is not None:
             here = frozenset({atom.name})
-            return replace(known, raw=here, ids=here)
+            return known._replace(raw=here, ids=here)
         return known or NOTHING
 
     def operation_of(self, value: IntegerPolynomial) -> AtomOperation | None:
