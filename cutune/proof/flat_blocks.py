@@ -346,7 +346,8 @@ class FlatJudge:
             for test in self.tests
         )
         for place in places:
-            if place in groups or place.offset.literal == 0:
+            # A member of the first place, or of that of a lane.
+            if place in groups or place.offset.literal in range(step):
                 continue
             if self.warps.is_row(place.offset):
                 self._slots(name, place, step)

@@ -200,10 +200,10 @@ class WarpsAlong:
 
     def are_few_lanes(self, access: MemoryAccess) -> bool:
         """Do lanes read places of warps, of a number that does not follow the block?"""
-        place = access.address or ZERO
+        place, thread = access.address or ZERO, IntegerPolynomial.atom(*THREAD_X)
         return place != self.of.without_lanes(place) and any(
             small.literal is None
-            and self.of.without_lanes(small).literal is not None
+            and (small == thread or self.of.without_lanes(small).literal is not None)
             and BLOCK_SIZE not in self.of.kinds(large)
             and (large.literal is None or large.literal < WARP)
             for test in access.known

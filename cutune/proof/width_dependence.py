@@ -81,19 +81,21 @@ class WidthDependence:
         return found
 
     def without_lanes(self, value: IntegerPolynomial) -> IntegerPolynomial:
-        """A value with 0 in place of the lanes of warps, `t & 31` and `t - 32 * (t / 32)`."""
+        """A value with 0 in place of lanes: `t & 31`, `t - 32 * (t / 32)` and `t - (t & ~31)`."""
         terms, thread = dict(value.terms), (THREAD_X,)
         for monomial, factor in value.terms:
             operation = self.atoms.operation(monomial[0]) if len(monomial) == 1 else None
             if operation is None or not operation.numbers:
                 continue
             opcode, number = operation.name.split(".")[0], operation.numbers[-1].literal
-            is_warp = (opcode, number) in (("shr", 5), ("div", WARP))
+            # How many threads one of it is.
+            size = {("shr", 5): WARP, ("div", WARP): WARP, ("and", -WARP): 1}.get(
+                (opcode, number or 0)
+            )
             is_of_thread = operation.numbers[0] == IntegerPolynomial.atom(*THREAD_X)
-            is_taken = is_of_thread and factor == -WARP * terms.get(thread, 0)
             if (opcode, number) in (("and", WARP - 1), ("rem", WARP)):
                 del terms[monomial]
-            elif is_warp and is_taken:
+            elif size and is_of_thread and factor == -size * terms.get(thread, 0):
                 del terms[monomial], terms[thread]
         return IntegerPolynomial.of(terms)
 

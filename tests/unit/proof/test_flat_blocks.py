@@ -44,6 +44,30 @@ SLOTS = """__shared__ float w[32]; float v = 0; ROW v = v / 2 + a[blockIdx.x * n
     if (threadIdx.x == 0) b[blockIdx.x] = v;""".replace("ROW", ROW)
 
 
+#: Mean and squares of a row, joined by structures of one shared array, a place for each warp.
+MOMENTS = """struct Part { float mean, square, count; }; __shared__ Part parts[32];
+    const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
+    Part own = {0, 0, 0};
+    auto join = [](Part &into, Part other) {
+        if (other.count == 0) return;
+        float count = into.count + other.count, off = other.mean - into.mean;
+        into.mean += off * other.count / count;
+        into.square += other.square + off * off * into.count * other.count / count;
+        into.count = count; };
+    auto fold = [&](Part &one) { for (int by = 16; by; by /= 2) join(one, Part{
+        __shfl_down_sync(~0u, one.mean, by), __shfl_down_sync(~0u, one.square, by),
+        __shfl_down_sync(~0u, one.count, by)}); };
+    for (int j = thread; j < n; j += blockDim.x) join(own, Part{a[blockIdx.x * n + j], 0, 1});
+    fold(own); if (lane == 0) parts[warp] = own;
+    __syncthreads(); Part all = thread < WARPS ? PLACE : Part{0, 0, 0};
+    if (warp == 0) fold(all);
+    if (thread == 0) b[blockIdx.x] = all.square / all.count + all.mean;"""
+
+
+def _moments(place: str = "parts[lane]", warps: str = "blockDim.x / 32") -> str:
+    return MOMENTS.replace("PLACE", place).replace("WARPS", warps)
+
+
 def _columns(warps: str, first: str, summed: str) -> str:
     return COLUMNS.replace("WARPS", warps).replace("FIRST", first).replace("SUMMED", summed)
 
@@ -96,6 +120,18 @@ KERNELS: dict[str, tuple[str, str, str]] = {
         "n, 128",
         SLOTS.replace("FIRST", "(threadIdx.x & ~63) == 0"),
         "it does arithmetic with threadIdx.x that supposes one width",
+    ),
+    # Members of a structure for each warp.
+    "moments": ("n, 128", _moments(), "block(x: 32..1024) grid(keep)"),
+    "moments_of_next": (
+        "n, 128",
+        _moments("parts[1]"),
+        "whose number may be taken for a fixed one",
+    ),
+    "moments_of_four": (
+        "n, 128",
+        _moments(warps="4"),
+        "whose number may be taken for a fixed one",
     ),
     # A column for each lane, whose rows warps share.
     "columns": (
