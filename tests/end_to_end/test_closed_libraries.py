@@ -55,13 +55,60 @@ def test_products_vectors_and_random_numbers(build: Build) -> None:
         build(PROGRAMS / "blas_and_rand.cu", ("-lcublas", "-lcublasLt", "-lcurand", STANDARD))
     )
     assert (done.returncode, done.stdout) == (0, "0 wrong\n"), done.stderr
-    assert "cublasSgetrfBatched is not supported by the emulated device [CT296]" in done.stderr
+    assert "cublasSgelsBatched is not supported by the emulated device [CT296]" in done.stderr
 
 
 def test_transforms(build: Build) -> None:
     done = execute(build(PROGRAMS / "transforms.cu", ("-lcufft", STANDARD)))
     assert (done.returncode, done.stdout) == (0, "0 wrong\n"), done.stderr
     assert "cufftXtSetGPUs is not supported by the emulated device [CT296]" in done.stderr
+
+
+def test_systems_of_equations(build: Build, tmp_path: Path) -> None:
+    """Linked to cuSOLVER; a graph factors what is there when it is launched."""
+    source = tmp_path / "solves.cu"
+    source.write_text(
+        """#include <cstdio>
+        struct Solver;
+        extern "C" {
+        int cusolverDnCreate(Solver **), cusolverDnDestroy(Solver *);
+        int cusolverDnSetStream(Solver *, cudaStream_t);
+        int cusolverDnDpotrf_bufferSize(Solver *, int, int, double *, int, int *);
+        int cusolverDnDpotrf(Solver *, int, int, double *, int, double *, int, int *);
+        int cusolverDnDpotrs(Solver *, int, int, int, const double *, int, double *, int, int *);
+        int cusolverDnSgebrd(Solver *);
+        }
+        int main() {
+            Solver *solver;
+            cudaStream_t stream;
+            cudaGraph_t graph;
+            cudaGraphExec_t made;
+            double *a, *b;
+            int *info, size = 0, wrong = cusolverDnCreate(&solver);
+            cudaMallocManaged(&a, 4 * sizeof *a);
+            cudaMallocManaged(&b, 2 * sizeof *b);
+            cudaMallocManaged(&info, sizeof *info);
+            cudaStreamCreate(&stream);
+            wrong += cusolverDnSetStream(solver, stream);
+            wrong += cusolverDnDpotrf_bufferSize(solver, 0, 2, a, 2, &size);
+            cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+            wrong += cusolverDnDpotrf(solver, 0, 2, a, 2, nullptr, size, info);
+            wrong += cusolverDnDpotrs(solver, 0, 2, 1, a, 2, b, 2, info);
+            cudaStreamEndCapture(stream, &graph);
+            cudaGraphInstantiate(&made, graph, 0);
+            const double given[] = {4, 2, 2, 5, 8, 12};
+            for (int k = 0; k < 6; ++k) (k < 4 ? a[k] : b[k - 4]) = given[k];
+            cudaGraphLaunch(made, stream);
+            cudaStreamSynchronize(stream);
+            const int refused = cusolverDnSgebrd(solver);
+            std::printf("%d %g %g %g %d\\n", wrong, a[0], b[0], b[1], refused);
+            return cusolverDnDestroy(solver);
+        }
+        """
+    )
+    done = execute(build(source, ("-lcusolver", STANDARD)))
+    assert (done.returncode, done.stdout) == (0, "0 2 1 2 9\n"), done.stderr
+    assert "cusolverDnSgebrd is not supported by the emulated device [CT296]" in done.stderr
 
 
 def test_they_are_found_in_place_of_nvidias(build: Build, tmp_path: Path) -> None:
