@@ -190,7 +190,7 @@ class Code(Enum):
     UNSUPPORTED_AT_RUN_TIME = "CT466 error: not supported by the emulated device: {reason}"
 
     SCRIPT_UNTUNED = "CT300 warning: launches of the script stay as they are: {reason}"
-    NO_SCRIPT_KERNELS = "CT305 error: '{path}' has no kernel to tune: only those are that PyCUDA or CuPy compile from a text, with options that change nothing but code, and that the script looks up or launches"
+    NO_SCRIPT_KERNELS = "CT305 error: '{path}' has no kernel to tune: only those are that PyCUDA or CuPy compile from a text, with options that change nothing but code, and that the script looks up or launches; those of numba, and of other packages, run as they are"
     SCRIPT_VARIABLE = "CT306 warning: launches of {kernels} stay as they are: the variable '{name}' stands outside of the kernels, and a script may write to it; make it an argument, or give kernels that do without it a text of their own"
     KERNEL_KEPT = "CT307 warning: kernel '{kernel}' keeps its block: {reason}"
     BLOCK_NEEDED = "CT308 error: kernel '{kernel}' cannot be launched in a block that it does not name: {reason}; name the one that it is written for: cutune.kernel(…, block=(16, 16))"
