@@ -175,7 +175,7 @@ class Code(Enum):
     OUT_OF_BOUNDS = "CT470 error: {text}; {where}"
     MISALIGNED = "CT471 error: misaligned {text}; {where}"
     ENDED_BY_SIGNAL = "CT454 warning: '{path}' was ended by {name}; what was found until then is shown"
-    RUNS_LONG = "CT455 warning: '{path}' has run for {seconds} s; --limit N ends a launch that needs more than N warp instructions, Ctrl-C the program"
+    RUNS_LONG = "CT455 warning: '{path}' has run for {seconds} s, in a first run also to compile kernels, which are kept; --limit N ends a launch that needs more than N warp instructions, Ctrl-C the program"
     USE_AFTER_FREE = "CT472 error: {text}; {where}"
     UNWRITTEN_SHARED = "CT473 error: {access} of shared memory that no thread has written, at byte {text}; {where}"
     UNWRITTEN_GLOBAL = "CT474 error: {access} of device memory that nobody has written, at byte {text} of its allocation; {where}"

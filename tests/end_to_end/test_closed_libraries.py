@@ -142,14 +142,14 @@ def test_they_are_found_in_place_of_nvidias(build: Build, tmp_path: Path) -> Non
 def closed_library(folder: Path) -> Path:
     """Stands for one of NVIDIA's, with an own runtime that asks the driver for what is private."""
     text = """#include <dlfcn.h>
-        extern "C" int cusparseNothing() {
+        extern "C" int cutensorNothing() {
             const void *table = nullptr;
             char id[16] = {};
             auto *driver = dlopen("libcuda.so.1", RTLD_NOW);
             auto *ask = (int (*)(const void **, const void *))dlsym(driver, "cuGetExportTable");
             return ask ? ask(&table, id) : -1;
         }"""
-    return shared_library(text, folder, "libcusparse.so.12")
+    return shared_library(text, folder, "libcutensor.so.2")
 
 
 def test_a_program_that_needs_machine_code_of_nvidia_is_refused(
@@ -157,12 +157,12 @@ def test_a_program_that_needs_machine_code_of_nvidia_is_refused(
 ) -> None:
     closed_library(tmp_path)
     text = (
-        'extern "C" int cusparseNothing(); extern "C" int between() { return cusparseNothing(); }'
+        'extern "C" int cutensorNothing(); extern "C" int between() { return cutensorNothing(); }'
     )
-    linked = [f"-L{tmp_path}", "-lcusparse", f"-Wl,-rpath={tmp_path}"]
+    linked = [f"-L{tmp_path}", "-lcutensor", f"-Wl,-rpath={tmp_path}"]
     shared_library(text, tmp_path, "libbetween.so.1", *linked)
     source = tmp_path / "calls_a_library.cu"
-    for library, function in (("cusparse", "cusparseNothing"), ("between", "between")):
+    for library, function in (("cutensor", "cutensorNothing"), ("between", "between")):
         source.write_text(
             f"""#include <cstdio>
             extern "C" int {function}();
@@ -172,7 +172,7 @@ def test_a_program_that_needs_machine_code_of_nvidia_is_refused(
         flags = (f"-L{tmp_path}", f"-l{library}", "-Xlinker", f"-rpath={tmp_path}", STANDARD)
         done = execute(build(source, flags=flags))
         assert (done.returncode, done.stdout) == (1, "begins\n")
-        assert "libcusparse.so.12 is not supported on the emulated device" in done.stderr
+        assert "libcutensor.so.2 is not supported on the emulated device" in done.stderr
 
 
 def test_such_a_library_that_is_loaded_later_is_refused_when_it_is_used(
@@ -185,7 +185,7 @@ def test_such_a_library_that_is_loaded_later_is_refused_when_it_is_used(
         #include <dlfcn.h>
         int main(int argc, char **) {{
             auto *library = dlopen("{library}", RTLD_NOW);
-            auto *nothing = (int (*)())dlsym(library, "cusparseNothing");
+            auto *nothing = (int (*)())dlsym(library, "cutensorNothing");
             if (cudaFree(nullptr)) return 1;
             std::puts("begins");
             return argc > 1 && nothing() ? 2 : 0;
@@ -195,10 +195,10 @@ def test_such_a_library_that_is_loaded_later_is_refused_when_it_is_used(
     own = execute(build(source, flags=("-ldl", STANDARD)))
     # Where the driver would be NVIDIA's nothing of it may be called.
     assert (own.returncode, own.stdout) == (1, "")
-    assert "libcusparse.so.12 is not supported on the emulated device" in own.stderr
+    assert "libcutensor.so.2 is not supported on the emulated device" in own.stderr
     flags = ("-ldl", "-gencode", "arch=compute_80,code=compute_80")
     program = build(source, flags=flags, own=False)
     unused, used = execute(program), execute(program, "used")
     assert (unused.returncode, unused.stdout, unused.stderr) == (0, "begins\n", "")
     assert (used.returncode, used.stdout) == (2, "begins\n")
-    assert "libcusparse.so.12 is not supported on the emulated device" in used.stderr
+    assert "libcutensor.so.2 is not supported on the emulated device" in used.stderr
