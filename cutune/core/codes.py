@@ -175,7 +175,7 @@ class Code(Enum):
     OUT_OF_BOUNDS = "CT470 error: {text}; {where}"
     MISALIGNED = "CT471 error: misaligned {text}; {where}"
     ENDED_BY_SIGNAL = "CT454 warning: '{path}' was ended by {name}; what was found until then is shown"
-    RUNS_LONG = "CT455 warning: '{path}' has run for {seconds} s; --limit N ends a launch that needs more than N warp instructions, Ctrl-C the program"
+    RUNS_LONG = "CT455 warning: '{path}' has run for {seconds} s, in a first run also to compile kernels, which are kept; --limit N ends a launch that needs more than N warp instructions, Ctrl-C the program"
     USE_AFTER_FREE = "CT472 error: {text}; {where}"
     UNWRITTEN_SHARED = "CT473 error: {access} of shared memory that no thread has written, at byte {text}; {where}"
     UNWRITTEN_GLOBAL = "CT474 error: {access} of device memory that nobody has written, at byte {text} of its allocation; {where}"
@@ -190,7 +190,7 @@ class Code(Enum):
     UNSUPPORTED_AT_RUN_TIME = "CT466 error: not supported by the emulated device: {reason}"
 
     SCRIPT_UNTUNED = "CT300 warning: launches of the script stay as they are: {reason}"
-    NO_SCRIPT_KERNELS = "CT305 error: '{path}' has no kernel to tune: only those are that PyCUDA or CuPy compile from a text, with options that change nothing but code, and that the script looks up or launches"
+    NO_SCRIPT_KERNELS = "CT305 error: '{path}' has no kernel to tune: only those are that PyCUDA or CuPy compile from a text, with options that change nothing but code, and that the script looks up or launches; those of numba, and of other packages, run as they are"
     SCRIPT_VARIABLE = "CT306 warning: launches of {kernels} stay as they are: the variable '{name}' stands outside of the kernels, and a script may write to it; make it an argument, or give kernels that do without it a text of their own"
     KERNEL_KEPT = "CT307 warning: kernel '{kernel}' keeps its block: {reason}"
     BLOCK_NEEDED = "CT308 error: kernel '{kernel}' cannot be launched in a block that it does not name: {reason}; name the one that it is written for: cutune.kernel(…, block=(16, 16))"

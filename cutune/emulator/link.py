@@ -1,10 +1,10 @@
 """The replacement of libcudart and libcuda, built for an nvcc, and the flags to link against it.
 
-One library has both interfaces, since a program may use both, and those of cuBLAS, cuFFT and
-cuRAND. Takes an `Nvcc`; gives the library, the options for our own builds (`own_build_flags`) and
-those for anybody's build system (`append_flags`, an `NVCC_APPEND_FLAGS` that needs no Makefile
-edit). The library is compiled with the headers of that nvcc, so that structures look as programs
-expect.
+One library has both interfaces, since a program may use both, and those of cuBLAS, cuFFT, cuRAND,
+cuSOLVER and cuSPARSE. Takes an `Nvcc`; gives the library, the options for our own builds
+(`own_build_flags`) and those for anybody's build system (`append_flags`, an `NVCC_APPEND_FLAGS`
+that needs no Makefile edit). The library is compiled with the headers of that nvcc, so that
+structures look as programs expect.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _DRIVER_TYPE = re.compile(r"\bPFN_(cu[A-Z]\w*?)_v(\d{4,5})\b")
 _ALL_VERSIONS = "#define __CUDA_API_VERSION_INTERNAL\n"
 _VERSIONED = re.compile(r"^(cu[A-Z]\w*?)(?:_v(\d+))?$")
 _PER_THREAD = re.compile(r"^(\w+)_pt[ds][sz]$")
-#: All functions of cuBLAS, cuBLASLt, cuFFT and cuRAND, with those of their first interfaces.
+#: All functions of cuBLAS and its like, with those of their first interfaces.
 _LIBRARY_NAMES = build.NATIVE / "library_names.txt"
 #: Entry points of nvcc's start-up code, in no public header.
 _HIDDEN_PER_THREAD = ("__cudaLaunchKernel_ptsz",)
@@ -118,7 +118,7 @@ def own_build_flags(nvcc: Nvcc) -> tuple[str, ...]:
 
 
 def first_build_flags(nvcc: Nvcc) -> tuple[str, ...]:
-    """Options before all others: cuBLAS, cuFFT and cuRAND are ours, wherever it looks for them."""
+    """Options before all others: cuBLAS and its like are ours, wherever it looks for them."""
     return (f"-L{alias_folder(nvcc)}",)
 
 
@@ -183,6 +183,8 @@ def _closed(nvcc: Nvcc) -> dict[str, str]:
         f"libcublasLt.so.{major}": "cublasLt*",
         "libcurand.so.10": "curand*",  # since CUDA 10
         f"libcufft.so.{int(major) - 1}": "cufft*",  # since CUDA 11
+        f"libcusolver.so.{12 if int(major) > 12 else 11}": "cusolver*",
+        f"libcusparse.so.{min(int(major), 12)}": "cusparse*",
     }
 
 
@@ -256,6 +258,8 @@ def _missing_functions(names: Iterable[str], driver_names: Iterable[str]) -> Pat
         ("cutune_unsupported_blas_call", [n for n in of_libraries if n.startswith("cublas")]),
         ("cutune_unsupported_rand_call", [n for n in of_libraries if n.startswith("curand")]),
         ("cutune_unsupported_fft_call", [n for n in of_libraries if n.startswith("cufft")]),
+        ("cutune_unsupported_solver_call", [n for n in of_libraries if n.startswith("cusolver")]),
+        ("cutune_unsupported_sparse_call", [n for n in of_libraries if n.startswith("cusparse")]),
     ):
         lines.append(f'extern "C" int {saying}(const char*);')
         for name in missing:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -35,6 +36,10 @@ from cutune.toolchain.nvcc import Nvcc, find_nvcc
 SCHEMA = "cutune-run-1"
 #: Findings of `--check` that are printed.
 SHOWN = 20
+#: Longer names of kernels, as those of CUB, are shortened where they are shown.
+LONGEST_NAME = 100
+#: What numba, for one, puts behind a name.
+_ABI_TAG = re.compile(r"\[abi:[^\]]*\]")
 #: After so long it is said how launches can be limited.
 LONG_SECONDS = 30
 
@@ -69,7 +74,7 @@ class KernelSummary:
         grid, block = ("x".join(map(str, extents)) for extents in (self.grid, self.block))
         others = f" and {self.configurations - 1} other" if self.configurations > 1 else ""
         words = [
-            f"{self.kernel}: {self.launches} launch{plural}",
+            f"{shortened(self.kernel)}: {self.launches} launch{plural}",
             f"grid {grid}, block {block}{others}",
             f"{self.warp_instructions:,} warp instructions",
         ]
@@ -95,6 +100,18 @@ class RunResult:
         kernels = [asdict(k) | {name: getattr(k, name) for name in ratios} for k in self.kernels]
         findings = [finding.to_json() for finding in self.findings]
         return {"schema": SCHEMA, "status": self.status, "kernels": kernels, "findings": findings}
+
+
+def shortened(name: str) -> str:
+    """A name of a line's length at most, if it can be: long ones lose their template arguments."""
+    if len(name) <= LONGEST_NAME:
+        return name
+    found, depth = "", 0
+    for character in _ABI_TAG.sub("", name):
+        depth -= character == ">"
+        found += character if depth == 0 else "…" * (found[-1:] == "<")
+        depth += character == "<"
+    return found if depth == 0 else name
 
 
 def run_program(

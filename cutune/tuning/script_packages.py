@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
-from types import FunctionType, ModuleType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 from weakref import ref
 
 from cutune.tuning.script_session import (
     FOLDER_OPTIONS,
+    TUPLE,
     Launch,
     Launcher,
     LoadedUnit,
@@ -93,8 +94,10 @@ def watch_driver(session: Session, driver: ModuleType) -> None:
 
 # ---- CuPy
 
-#: So begin the names of kernels that CuPy has for itself.
+#: So begin the names of many kernels that CuPy has for itself.
 _OWN = "cupy_"
+#: Modules of CuPy that compile what others have written, or call them.
+_OF_OTHERS = re.compile(r"cupy\.cuda\b|cupyx\.(jit|profiler|optimizing)\b")
 #: A header of CuPy.
 _OWN_HEADER = re.compile(r"^#include [<\"]cupy/[\w/]+\.\w+[>\"]$", re.MULTILINE)
 #: What a module may be compiled with, and what it is known to mean then.
@@ -150,7 +153,7 @@ class CuPyText:
 
     def launcher(self, kernel: str) -> Launcher | None:
         """What launches a kernel; None: CuPy does."""
-        if kernel.startswith(_OWN):
+        if kernel.startswith(_OWN) or _is_called_by_cupy():
             return None
         if self.loaded is None:
             self.session.leave(f"kernel '{kernel}': {_UNKNOWN}")
@@ -167,6 +170,8 @@ class CuPyText:
         if len(nvcc) > 1 or "CUPY_CUDA_COMPILE_WITH_DEBUG" in os.environ:
             return None
         options = (*self.options, *_ADDED, "-arch", f"sm_{self.compiler._get_arch()}")
+        if _FROM_JIT in options:
+            options = (*options, TUPLE)
         instances = (_INSTANCE.format(number=n, name=name) for n, name in enumerate(self.names))
         text = self.source + "".join(instances)
         unit = self.session.unit_of(text, options, nvcc[0], self._headers())
@@ -191,7 +196,9 @@ class CuPyText:
 
     def _nvrtc(self) -> OwnCompiler:
         version = self.compiler._preprocess("", (), self.compiler._get_arch(), "nvrtc")
-        return OwnCompiler(version, self._ptx_by_nvrtc)
+        is_written_by_cupy = _OWN_HEADER.search(self.source) is not None
+        instead = "" if is_written_by_cupy else "backend='nvcc' in its RawKernel or RawModule"
+        return OwnCompiler(version, self._ptx_by_nvrtc, instead)
 
     def _ptx_by_nvrtc(self, architecture: str) -> str:
         """Compile the unit to PTX with the options that CuPy would use."""
@@ -213,8 +220,24 @@ class CuPyText:
         return str(alike(self.source, (*self.options, *_ADDED), name_expressions=names)[0], "utf-8")
 
 
+def _is_called_by_cupy() -> bool:
+    """Is it CuPy that looks a kernel up for itself?
+
+    What it has compiled of its own leaves no frames.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if module != __name__ and not _OF_OTHERS.match(module):
+            return module.partition(".")[0] in ("cupy", "cupyx")
+        frame = frame.f_back
+    return False
+
+
 #: Options that CuPy adds.
 _ADDED = ("-ftz=true",)
+#: What CuPy writes for `cupyx.jit` needs tuples of C++, which its headers have for NVRTC only.
+_FROM_JIT = "-DCUPY_JIT_MODE"
 
 
 def tuned_function(own: type) -> Callable[[Any, str, Launcher], Any]:
@@ -345,11 +368,33 @@ _BY_NAME: dict[str, Callable[[int], Callable[[Any], bytes] | int]] = {
 }
 
 
+# ---- numba
+
+
+def watch_numba(session: Session, dispatcher: ModuleType) -> None:
+    """Tell of kernels that `numba.cuda.dispatcher` compiles: these are not tuned."""
+    kernel = dispatcher._Kernel
+    compile_kernel = kernel.__init__
+
+    def compile_and_tell(self: Any, *words: Any, **named: Any) -> None:
+        compile_kernel(self, *words, **named)
+        session.leave(f"kernel '{self.py_func.__name__}' {_FROM_PYTHON}")
+
+    kernel.__init__ = compile_and_tell
+
+
+_FROM_PYTHON = (
+    "is compiled by numba, from Python, so that it has no text that can be rewritten; written in"
+    " CUDA C++, as a RawKernel of CuPy or in a SourceModule of PyCUDA, it is tuned"
+)
+
+
 #: What is done to a module of a package, once it is loaded.
 _WATCHED: dict[str, Callable[[Session, ModuleType], None]] = {
     "pycuda.compiler": watch_compiler,
     "pycuda.driver": watch_driver,
     "cupy.cuda.compiler": watch_cupy,
+    "numba.cuda.dispatcher": watch_numba,
 }
 
 

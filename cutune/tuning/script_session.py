@@ -38,9 +38,11 @@ FOLDER = "CUTUNE_TUNED"
 #: Options before the script: a file that is told of kernels and their units, a row each; and a
 #: library for one unit, as DIGEST=PATH, which is then the only one that launches.
 NOTE, LIBRARY = "--note", "--library"
+#: Includes a header before a text.
+TUPLE = "--pre-include=tuple"
 #: Options that leave open nothing but code, in one word or two.
 _OPTION = re.compile(
-    r"-[IDU].+|-O[0-3]|-w|-lineinfo|--?(?:use_fast_math|generate-line-info|extra-device-vectorization)"
+    rf"{TUPLE}|-[IDU].+|-O[0-3]|-w|-lineinfo|--?(?:use_fast_math|generate-line-info|extra-device-vectorization)"
     r"|--?(?:std|ftz|fmad|prec-div|prec-sqrt|maxrregcount|include-path|define-macro)=.+"
 )
 _OPTION_WITH_VALUE = re.compile(r"-[DU]|--?(?:std|maxrregcount|define-macro)")
@@ -106,11 +108,13 @@ class CompiledUnit:
 class OwnCompiler:
     """What a package compiles with, other than nvcc.
 
-    `version`: all of it; `ptx_of`: the PTX of a unit for an architecture, as `90`.
+    `version`: all of it; `ptx_of`: the PTX of a unit for an architecture, as `90`; `instead`: what
+    makes the package compile a text by nvcc, if something does.
     """
 
     version: str
     ptx_of: Callable[[str], str]
+    instead: str = ""
 
 
 @dataclass(frozen=True)
@@ -371,7 +375,7 @@ class Session:
             return
         try:
             if not loaded.alike([kernel], unit.nvcc):
-                row["left"] = _other_code(kernel)
+                row["left"] = _other_code(kernel, loaded)
         except (OSError, subprocess.CalledProcessError) as error:
             said = re.search(".*error.*|$", _said(error))
             row["left"] = f"nvcc does not compile kernel '{kernel}': {said[0] if said else error}"
@@ -399,8 +403,10 @@ def _said(error: OSError | subprocess.CalledProcessError) -> str:
     return getattr(error, "stderr", None) or str(error)
 
 
-def _other_code(kernel: str) -> str:
-    return f"nvcc compiles kernel '{kernel}' to other code than the script does"
+def _other_code(kernel: str, loaded: LoadedUnit) -> str:
+    said = f"nvcc compiles kernel '{kernel}' to other code than the script does"
+    instead = loaded.compiler.instead if loaded.compiler is not None else ""
+    return f"{said}; write {instead}" if instead else said
 
 
 def _table(folder: Path) -> dict[str, dict[str, Any]]:
@@ -449,7 +455,7 @@ def built_library(folder: Path, row: dict[str, Any], loaded: LoadedUnit) -> Path
     library = folder / "built" / name
     if not library.exists():
         for kernel in sorted({*row["kernels"]} - {*loaded.alike(row["kernels"], compiler)}):
-            raise OSError(_other_code(kernel))
+            raise OSError(_other_code(kernel, loaded))
         library.parent.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=library.parent) as place:
             made = Path(place) / name

@@ -55,13 +55,60 @@ def test_products_vectors_and_random_numbers(build: Build) -> None:
         build(PROGRAMS / "blas_and_rand.cu", ("-lcublas", "-lcublasLt", "-lcurand", STANDARD))
     )
     assert (done.returncode, done.stdout) == (0, "0 wrong\n"), done.stderr
-    assert "cublasSgetrfBatched is not supported by the emulated device [CT296]" in done.stderr
+    assert "cublasSgelsBatched is not supported by the emulated device [CT296]" in done.stderr
 
 
 def test_transforms(build: Build) -> None:
     done = execute(build(PROGRAMS / "transforms.cu", ("-lcufft", STANDARD)))
     assert (done.returncode, done.stdout) == (0, "0 wrong\n"), done.stderr
     assert "cufftXtSetGPUs is not supported by the emulated device [CT296]" in done.stderr
+
+
+def test_systems_of_equations(build: Build, tmp_path: Path) -> None:
+    """Linked to cuSOLVER; a graph factors what is there when it is launched."""
+    source = tmp_path / "solves.cu"
+    source.write_text(
+        """#include <cstdio>
+        struct Solver;
+        extern "C" {
+        int cusolverDnCreate(Solver **), cusolverDnDestroy(Solver *);
+        int cusolverDnSetStream(Solver *, cudaStream_t);
+        int cusolverDnDpotrf_bufferSize(Solver *, int, int, double *, int, int *);
+        int cusolverDnDpotrf(Solver *, int, int, double *, int, double *, int, int *);
+        int cusolverDnDpotrs(Solver *, int, int, int, const double *, int, double *, int, int *);
+        int cusolverDnSgebrd(Solver *);
+        }
+        int main() {
+            Solver *solver;
+            cudaStream_t stream;
+            cudaGraph_t graph;
+            cudaGraphExec_t made;
+            double *a, *b;
+            int *info, size = 0, wrong = cusolverDnCreate(&solver);
+            cudaMallocManaged(&a, 4 * sizeof *a);
+            cudaMallocManaged(&b, 2 * sizeof *b);
+            cudaMallocManaged(&info, sizeof *info);
+            cudaStreamCreate(&stream);
+            wrong += cusolverDnSetStream(solver, stream);
+            wrong += cusolverDnDpotrf_bufferSize(solver, 0, 2, a, 2, &size);
+            cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+            wrong += cusolverDnDpotrf(solver, 0, 2, a, 2, nullptr, size, info);
+            wrong += cusolverDnDpotrs(solver, 0, 2, 1, a, 2, b, 2, info);
+            cudaStreamEndCapture(stream, &graph);
+            cudaGraphInstantiate(&made, graph, 0);
+            const double given[] = {4, 2, 2, 5, 8, 12};
+            for (int k = 0; k < 6; ++k) (k < 4 ? a[k] : b[k - 4]) = given[k];
+            cudaGraphLaunch(made, stream);
+            cudaStreamSynchronize(stream);
+            const int refused = cusolverDnSgebrd(solver);
+            std::printf("%d %g %g %g %d\\n", wrong, a[0], b[0], b[1], refused);
+            return cusolverDnDestroy(solver);
+        }
+        """
+    )
+    done = execute(build(source, ("-lcusolver", STANDARD)))
+    assert (done.returncode, done.stdout) == (0, "0 2 1 2 9\n"), done.stderr
+    assert "cusolverDnSgebrd is not supported by the emulated device [CT296]" in done.stderr
 
 
 def test_they_are_found_in_place_of_nvidias(build: Build, tmp_path: Path) -> None:
@@ -95,14 +142,14 @@ def test_they_are_found_in_place_of_nvidias(build: Build, tmp_path: Path) -> Non
 def closed_library(folder: Path) -> Path:
     """Stands for one of NVIDIA's, with an own runtime that asks the driver for what is private."""
     text = """#include <dlfcn.h>
-        extern "C" int cusparseNothing() {
+        extern "C" int cutensorNothing() {
             const void *table = nullptr;
             char id[16] = {};
             auto *driver = dlopen("libcuda.so.1", RTLD_NOW);
             auto *ask = (int (*)(const void **, const void *))dlsym(driver, "cuGetExportTable");
             return ask ? ask(&table, id) : -1;
         }"""
-    return shared_library(text, folder, "libcusparse.so.12")
+    return shared_library(text, folder, "libcutensor.so.2")
 
 
 def test_a_program_that_needs_machine_code_of_nvidia_is_refused(
@@ -110,12 +157,12 @@ def test_a_program_that_needs_machine_code_of_nvidia_is_refused(
 ) -> None:
     closed_library(tmp_path)
     text = (
-        'extern "C" int cusparseNothing(); extern "C" int between() { return cusparseNothing(); }'
+        'extern "C" int cutensorNothing(); extern "C" int between() { return cutensorNothing(); }'
     )
-    linked = [f"-L{tmp_path}", "-lcusparse", f"-Wl,-rpath={tmp_path}"]
+    linked = [f"-L{tmp_path}", "-lcutensor", f"-Wl,-rpath={tmp_path}"]
     shared_library(text, tmp_path, "libbetween.so.1", *linked)
     source = tmp_path / "calls_a_library.cu"
-    for library, function in (("cusparse", "cusparseNothing"), ("between", "between")):
+    for library, function in (("cutensor", "cutensorNothing"), ("between", "between")):
         source.write_text(
             f"""#include <cstdio>
             extern "C" int {function}();
@@ -125,7 +172,7 @@ def test_a_program_that_needs_machine_code_of_nvidia_is_refused(
         flags = (f"-L{tmp_path}", f"-l{library}", "-Xlinker", f"-rpath={tmp_path}", STANDARD)
         done = execute(build(source, flags=flags))
         assert (done.returncode, done.stdout) == (1, "begins\n")
-        assert "libcusparse.so.12 is not supported on the emulated device" in done.stderr
+        assert "libcutensor.so.2 is not supported on the emulated device" in done.stderr
 
 
 def test_such_a_library_that_is_loaded_later_is_refused_when_it_is_used(
@@ -138,7 +185,7 @@ def test_such_a_library_that_is_loaded_later_is_refused_when_it_is_used(
         #include <dlfcn.h>
         int main(int argc, char **) {{
             auto *library = dlopen("{library}", RTLD_NOW);
-            auto *nothing = (int (*)())dlsym(library, "cusparseNothing");
+            auto *nothing = (int (*)())dlsym(library, "cutensorNothing");
             if (cudaFree(nullptr)) return 1;
             std::puts("begins");
             return argc > 1 && nothing() ? 2 : 0;
@@ -148,10 +195,10 @@ def test_such_a_library_that_is_loaded_later_is_refused_when_it_is_used(
     own = execute(build(source, flags=("-ldl", STANDARD)))
     # Where the driver would be NVIDIA's nothing of it may be called.
     assert (own.returncode, own.stdout) == (1, "")
-    assert "libcusparse.so.12 is not supported on the emulated device" in own.stderr
+    assert "libcutensor.so.2 is not supported on the emulated device" in own.stderr
     flags = ("-ldl", "-gencode", "arch=compute_80,code=compute_80")
     program = build(source, flags=flags, own=False)
     unused, used = execute(program), execute(program, "used")
     assert (unused.returncode, unused.stdout, unused.stderr) == (0, "begins\n", "")
     assert (used.returncode, used.stdout) == (2, "begins\n")
-    assert "libcusparse.so.12 is not supported on the emulated device" in used.stderr
+    assert "libcutensor.so.2 is not supported on the emulated device" in used.stderr

@@ -245,6 +245,25 @@ def test_an_illegal_access_names_its_place_in_the_source(build: Build) -> None:
     assert "source line 4: store of 4 bytes" in done.stderr
 
 
+def test_a_launch_that_cuda_refuses_is_said_once(build: Build, tmp_path: Path) -> None:
+    """Who does not ask for errors would see nothing."""
+    source = tmp_path / "empty.cu"
+    source.write_text("""
+        extern "C" __global__ void work(int *a) { a[threadIdx.x] = 1; }
+        int main() {
+            int *a;
+            cudaMalloc(&a, 128);
+            for (int blocks = 1; blocks >= 0; --blocks) work<<<blocks, 32>>>(a);
+            work<<<0, 32>>>(a);
+            return cudaGetLastError() == cudaErrorInvalidValue ? 0 : 1;
+        }
+    """)
+    done = execute(build(source))
+    about = "(grid 0x1x1, block 32x1x1, 0 bytes of dynamic shared memory)"
+    said = f"cutune: kernel 'work' is not launched: invalid argument {about}\n"
+    assert (done.returncode, done.stderr) == (0, said)
+
+
 def test_the_launch_log_tells_what_was_launched(build: Build, tmp_path: Path) -> None:
     program = build(PROGRAMS / "vector_add.cu")
     (launch,) = launches(program, tmp_path, CUTUNE_COUNT="1")

@@ -9,18 +9,6 @@ namespace cutune {
 
 namespace {
 
-double squared(double value) { return value * value; }
-double squared(const DoubleComplex& value) { return std::norm(value); }
-double magnitude(double value) { return std::fabs(value); }
-// What BLAS takes for the size of a complex number.
-double magnitude(const DoubleComplex& value) {
-    return std::fabs(value.real()) + std::fabs(value.imag());
-}
-
-template <class T> struct RealOf { using type = T; };
-template <class T> struct RealOf<std::complex<T>> { using type = T; };
-template <class T> using Real = typename RealOf<T>::type;
-
 template <class T>
 int axpy(BlasHandle handle, int64_t n, const T* alpha, const T* x, int64_t incx, T* y,
          int64_t incy) {

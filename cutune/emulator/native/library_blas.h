@@ -2,6 +2,7 @@
 // enumerators, since its headers are there only where its library is.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "library_memory.h"
@@ -46,6 +47,17 @@ int cublasDestroy_v2(BlasHandle handle);
 
 inline double conjugate(double value) { return value; }
 inline DoubleComplex conjugate(const DoubleComplex& value) { return std::conj(value); }
+inline double squared(double value) { return value * value; }
+inline double squared(const DoubleComplex& value) { return std::norm(value); }
+inline double magnitude(double value) { return std::fabs(value); }
+// What BLAS takes for the size of a complex number.
+inline double magnitude(const DoubleComplex& value) {
+    return std::fabs(value.real()) + std::fabs(value.imag());
+}
+
+template <class T> struct RealOf { using type = T; };
+template <class T> struct RealOf<std::complex<T>> { using type = T; };
+template <class T> using Real = typename RealOf<T>::type;
 
 // A factor: of the host as it is at the call, of the device as it is when the work is done.
 template <class T> struct Scalar {
@@ -63,6 +75,13 @@ template <class T> void give(BlasHandle handle, T* to, Wide<T> value) {
         write_vector(to, 1, {value});
     else
         *to = T(value);
+}
+
+// Calls `one` with the number of each of a batch, until one fails.
+template <class One> int batch(int64_t count, One one) {
+    int status = count < 0 ? kBlasInvalidValue : kBlasSuccess;
+    for (int64_t k = 0; k < count && status == kBlasSuccess; ++k) status = one(k);
+    return status;
 }
 
 template <class Work> int do_blas(BlasHandle handle, Work work) {

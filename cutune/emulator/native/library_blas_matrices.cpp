@@ -78,23 +78,8 @@ int gemm(BlasHandle handle, int of_a, int of_b, int64_t m, int64_t n, int64_t k,
     });
 }
 
-// Calls `one` with the number of each product, until one fails.
-template <class One> int batch(int64_t count, One one) {
-    int status = count < 0 ? kBlasInvalidValue : kBlasSuccess;
-    for (int64_t k = 0; k < count && status == kBlasSuccess; ++k) status = one(k);
-    return status;
-}
-
-// Pointers that lie on the device.
-template <class P> std::vector<P> read_pointers(const P* from, int64_t count) {
-    std::vector<P> found(static_cast<size_t>(std::max<int64_t>(0, count)));
-    const size_t bytes = found.size() * sizeof(P);
-    if (bytes) copy_rows(found.data(), bytes, from, bytes, bytes, 1, cudaMemcpyDeviceToHost);
-    return found;
-}
-
 template <class P> bool have_read(const P* from, int64_t count, std::vector<P>* found) {
-    return do_on_stream(nullptr, [=] { *found = read_pointers(from, count); });
+    return do_on_stream(nullptr, [=] { *found = read_plain(from, count); });
 }
 
 template <class T>
@@ -251,6 +236,19 @@ int by_triangle(BlasHandle handle, int side, int fill, int operation, int unit, 
 }
 
 template <class T>
+int batched_trsm(BlasHandle handle, int side, int fill, int operation, int unit, int64_t m,
+                 int64_t n, const T* alpha, const T* const* a, int64_t lda, T* const* b,
+                 int64_t ldb, int64_t count) {
+    std::vector<const T*> triangles;
+    std::vector<T*> to;
+    if (!have_read(a, count, &triangles) || !have_read(b, count, &to)) return kBlasFailed;
+    return batch(count, [&](int64_t each) {
+        return by_triangle<T>(handle, side, fill, operation, unit, m, n, alpha, triangles[each], lda,
+                              to[each], ldb, to[each], ldb, true);
+    });
+}
+
+template <class T>
 int geam(BlasHandle handle, int of_a, int of_b, int64_t m, int64_t n, const T* alpha, const T* a,
          int64_t lda, const T* beta, const T* b, int64_t ldb, T* c, int64_t ldc) {
     const Scalar<T> first(handle, alpha), second(handle, beta);
@@ -345,6 +343,11 @@ extern "C" {
     int cublas##L##trsm_v2##END(BlasHandle h, int side, int fill, int op, int unit, I m, I n,      \
                                 const T* alpha, const T* a, I lda, T* b, I ldb) {                  \
         return by_triangle<T>(h, side, fill, op, unit, m, n, alpha, a, lda, b, ldb, b, ldb, true); \
+    }                                                                                              \
+    int cublas##L##trsmBatched##END(BlasHandle h, int side, int fill, int op, int unit, I m, I n,  \
+                                    const T* alpha, const T* const* a, I lda, T* const* b, I ldb,  \
+                                    I count) {                                                     \
+        return batched_trsm(h, side, fill, op, unit, m, n, alpha, a, lda, b, ldb, count);          \
     }                                                                                              \
     int cublas##L##geam##END(BlasHandle h, int of_a, int of_b, I m, I n, const T* alpha,           \
                              const T* a, I lda, const T* beta, const T* b, I ldb, T* c, I ldc) {   \

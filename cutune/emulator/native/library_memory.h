@@ -93,6 +93,19 @@ template <class T> void write_vector(T* to, int64_t step, std::vector<Wide<T>> v
     write_matrix(to, step < 0 ? -step : step, row);
 }
 
+// Values that lie on the device as they are: pointers, integers.
+template <class P> std::vector<P> read_plain(const P* from, int64_t count) {
+    std::vector<P> found(static_cast<size_t>(std::max<int64_t>(0, count)));
+    const size_t bytes = found.size() * sizeof(P);
+    if (bytes) copy_rows(found.data(), bytes, from, bytes, bytes, 1, cudaMemcpyDeviceToHost);
+    return found;
+}
+
+template <class P> void write_plain(P* to, const std::vector<P>& values) {
+    const size_t bytes = values.size() * sizeof(P);
+    if (bytes && to) copy_rows(to, bytes, values.data(), bytes, bytes, 1, cudaMemcpyHostToDevice);
+}
+
 // Do the work of a call, or keep it for the graph that the stream is capturing.
 template <class Work> bool do_on_stream(cudaStream_t stream, Work work) {
     return submit(stream, [work]() -> cudaError_t {

@@ -5,7 +5,7 @@
 //   symbols. Each gets a jump to the function of its name in the replacement libcudart, which is
 //   loaded when the first of them is called. Nothing else of that runtime is then reached.
 // * NVRTC makes machine code. Who asks for that gets its PTX. It finds its own parts at once.
-// * In place of cuBLAS, cuBLASLt, cuFFT and cuRAND the emulated ones are loaded, wherever a program
+// * In place of cuBLAS, cuFFT and their like the emulated ones are loaded, wherever a program
 //   looks for them.
 #include <dlfcn.h>
 #include <elf.h>

@@ -182,11 +182,11 @@ void say(const char* format, ...) {
     std::fprintf(stderr, "cutune: %s\n", text);
 }
 
-void say_once(const std::string& text) {
+void say_once(const std::string& text, const std::string& about) {
     static std::set<std::string>* const said = new std::set<std::string>;
     static std::mutex guard;
     std::lock_guard<std::mutex> lock(guard);
-    if (said->insert(text).second) say("%s", text.c_str());
+    if (said->insert(about.empty() ? text : about).second) say("%s", text.c_str());
 }
 
 namespace {

@@ -57,8 +57,8 @@ void advance_clock_by_copy(uint64_t bytes, bool leaves_device);
 
 // Print "cutune: …" on stderr as one line, so that lines of several threads do not mix.
 void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
-// The same unless this very text was printed before.
-void say_once(const std::string& text);
+// The same unless this very text, or another one about the same, was printed before.
+void say_once(const std::string& text, const std::string& about = "");
 // Say once that a function, or what it was asked for, is not emulated.
 void say_not_emulated(const std::string& what);
 // Say once that a library holds NVIDIA's runtime.

@@ -166,6 +166,19 @@ cudaError_t check_launch(const Function& function, const Configuration& configur
     return check_kernel(function, configuration.block, configuration.shared);
 }
 
+// A program that does not ask for the error of a launch would not know why it computes nothing.
+void say_refused(const Function& function, const Configuration& asked, cudaError_t error) {
+    if (is_for_experiments()) return;
+    const auto extents = [](const dim3& of) {
+        return std::to_string(of.x) + "x" + std::to_string(of.y) + "x" + std::to_string(of.z);
+    };
+    const std::string text = "kernel '" + function.name + "' is not launched: " +
+                             cudaGetErrorString(error) + " (grid " + extents(asked.grid) +
+                             ", block " + extents(asked.block) + ", " +
+                             std::to_string(asked.shared) + " bytes of dynamic shared memory)";
+    say_once(text, "launch " + function.name + std::to_string(error));
+}
+
 // Warp instructions that the whole program may still execute, and until when. Behind that, launches
 // are only logged: what the program does with their results does not matter then.
 class Budget {
@@ -266,8 +279,12 @@ cudaError_t prepare(const void* stub, const Configuration& configuration, void**
     next_site = -1;
     const uint64_t signature = std::exchange(next_signature, 0);
     cudaError_t error = find_function(stub, &result->function);
-    if (error == cudaSuccess) error = check_launch(*result->function, configuration);
     if (error != cudaSuccess) return error;
+    error = check_launch(*result->function, configuration);
+    if (error != cudaSuccess) {
+        say_refused(*result->function, configuration, error);
+        return error;
+    }
     result->configuration = configuration;
     result->parameters = pack_parameters(*result->function->here().code, arguments);
     result->work = [stub, configuration, site, signature, members,

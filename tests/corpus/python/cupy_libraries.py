@@ -1,4 +1,4 @@
-"""Random numbers of CuPy by cuRAND; products by cuBLAS and transforms by cuFFT where they are."""
+"""Random numbers of CuPy by cuRAND; by cuBLAS, cuFFT and cuSOLVER what they do, where they are."""
 
 from __future__ import annotations
 
@@ -28,4 +28,15 @@ else:
     assert np.allclose(cp.fft.fft(a.astype("F"), axis=0).get(), np.fft.fft(a.get(), axis=0))
     moved = cp.fft.ifftn(cp.fft.fftn(a) * cp.exp(2j * cp.pi * cp.fft.fftfreq(30)))
     assert np.allclose(moved.get().real, np.roll(a.get(), -1, 1))
+try:
+    squares = cp.array(a.T @ a)
+    solution = cp.linalg.solve(squares, b)
+except ImportError:
+    pass
+else:
+    assert np.allclose(squares.get() @ solution.get(), b.get())
+    values, vectors = (each.get() for each in cp.linalg.eigh(squares))
+    assert np.allclose(squares.get() @ vectors, vectors * values)
+    assert np.allclose(cp.linalg.svd(a, compute_uv=False).get() ** 2, values[::-1])
+    assert np.allclose(cp.linalg.cholesky(squares).get(), np.linalg.cholesky(squares.get()))
 print("all is well")

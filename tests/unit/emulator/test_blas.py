@@ -2,98 +2,24 @@
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.linalg import blas
 
-from cutune.emulator.link import runtime_library
-from cutune.toolchain.nvcc import find_nvcc
+from tests.support.library_calls import TYPES, Array, Draw, LibraryCalls
 
 pytestmark = pytest.mark.nvcc
 
-Array = NDArray[Any]
-#: By the letter of BLAS; single precision differs in the last bits alone.
-TYPES = {"s": np.float32, "d": np.float64, "c": np.complex64, "z": np.complex128}
 M, N, K = 5, 4, 3
 OPERATIONS = range(3)
 
 
-class Device:
-    """Calls functions of the library with arrays, which are copied there and back."""
-
-    def __init__(self) -> None:
-        self._library = ctypes.CDLL(str(runtime_library(find_nvcc())))
-        self._handle = ctypes.c_void_p()
-        assert self._library.cublasCreate_v2(ctypes.byref(self._handle)) == 0
-
-    @contextmanager
-    def sent(self, array: Array) -> Iterator[ctypes.c_void_p]:
-        place = ctypes.c_void_p()
-        assert self._library.cudaMalloc(ctypes.byref(place), ctypes.c_size_t(array.nbytes)) == 0
-        size = ctypes.c_size_t(array.nbytes)
-        self._library.cudaMemcpy(place, array.ctypes.data_as(ctypes.c_void_p), size, 1)
-        yield place
-        self._library.cudaMemcpy(array.ctypes.data_as(ctypes.c_void_p), place, size, 2)
-        assert self._library.cudaFree(place) == 0
-
-    def call(self, name: str, *words: Any) -> Any:
-        """Call `cublas<name>`. Arrays change; numpy's scalars stay on the host, the last is given.
-
-        Other words are integers.
-        """
-        kept = [np.array(word) for word in words if isinstance(word, np.generic)]
-        scalars = iter([one.ctypes.data_as(ctypes.c_void_p) for one in kept])
-        with ExitStack() as sent:
-
-            def given(word: Any) -> object:
-                if isinstance(word, np.ndarray):
-                    return sent.enter_context(self.sent(word))
-                return next(scalars) if isinstance(word, np.generic) else ctypes.c_int(word)
-
-            called = getattr(self._library, f"cublas{name}")
-            assert called(self._handle, *map(given, words)) == 0
-        return kept[-1][()] if kept else None
-
-
 @pytest.fixture(scope="module")
-def device() -> Device:
-    return Device()
-
-
-class Draw:
-    """Arrays of one type, in the order of columns."""
-
-    def __init__(self, letter: str) -> None:
-        self.type: Any = TYPES[letter]
-        self.letter = letter
-        self._rng = np.random.default_rng(ord(letter))
-
-    def __call__(self, *shape: int) -> Array:
-        numbers = self._rng.uniform(-1, 1, shape)
-        if self.letter in "cz":
-            numbers = numbers + 1j * self._rng.uniform(-1, 1, shape)
-        return np.asfortranarray(numbers.astype(self.type))
-
-    def factor(self) -> Any:
-        return self.type(0.5 - 0.25j if self.letter in "cz" else 0.5)
-
-    def triangle(self, n: int) -> Array:
-        """Of which systems can be solved."""
-        return np.asfortranarray(self(n, n) + 3 * np.eye(n, dtype=self.type))
-
-    def reference(self, name: str) -> Callable[..., Array]:
-        found: Callable[..., Array] = getattr(blas, f"{self.letter}{name}")
-        return found
-
-    def is_near(self, found: Any, wanted: Any) -> bool:
-        return np.allclose(found, wanted, rtol=1e-4 if self.letter in "sc" else 1e-12, atol=1e-6)
+def device() -> LibraryCalls:
+    return LibraryCalls("cublas", "Create_v2")
 
 
 @pytest.fixture(params=TYPES)
@@ -101,11 +27,16 @@ def draw(request: pytest.FixtureRequest) -> Draw:
     return Draw(request.param)
 
 
+def reference(draw: Draw, name: str) -> Callable[..., Array]:
+    found: Callable[..., Array] = getattr(blas, f"{draw.letter}{name}")
+    return found
+
+
 def under(operation: int, a: Array) -> Array:
     return (a, a.T, a.conj().T)[operation]
 
 
-def test_products(device: Device, draw: Draw) -> None:
+def test_products(device: LibraryCalls, draw: Draw) -> None:
     for of_a, of_b in product(OPERATIONS, repeat=2):
         a = draw(*((M, K) if of_a == 0 else (K, M)))
         b = draw(*((K, N) if of_b == 0 else (N, K)))
@@ -117,7 +48,7 @@ def test_products(device: Device, draw: Draw) -> None:
         assert draw.is_near(c, wanted), (of_a, of_b)
 
 
-def test_matrices_and_vectors(device: Device, draw: Draw) -> None:
+def test_matrices_and_vectors(device: LibraryCalls, draw: Draw) -> None:
     for operation, step, other in product(OPERATIONS, (1, 2, -2), (1, -1, 3)):
         a, alpha, beta = draw(M, N), draw.factor(), draw.type(2)
         rows, columns = (M, N) if operation == 0 else (N, M)
@@ -130,59 +61,59 @@ def test_matrices_and_vectors(device: Device, draw: Draw) -> None:
         assert draw.is_near(y, wanted), (operation, step, other)
 
 
-def test_symmetric_matrices(device: Device, draw: Draw) -> None:
+def test_symmetric_matrices(device: LibraryCalls, draw: Draw) -> None:
     names = ("sy", "he") if draw.letter in "cz" else ("sy",)
     for name, is_upper, is_right in product(names, (0, 1), (0, 1)):
         size = N if is_right else M
         a, b, c, alpha, beta = draw(size, size), draw(M, N), draw(M, N), draw.factor(), draw.type(2)
-        wanted = draw.reference(f"{name}mm")(
+        wanted = reference(draw, f"{name}mm")(
             alpha, a, b, beta=beta, c=c, side=is_right, lower=1 - is_upper
         )
         called = f"{draw.letter.upper()}{name}m"
         device.call(f"{called}m_v2", is_right, is_upper, M, N, alpha, a, size, b, M, beta, c, M)
         assert draw.is_near(c, wanted)
         x, y = draw(size), draw(size)
-        square = draw.reference(f"{name}mm")(1, a, np.eye(size), lower=1 - is_upper)
+        square = reference(draw, f"{name}mm")(1, a, np.eye(size), lower=1 - is_upper)
         wanted = alpha * square @ x + beta * y
         device.call(f"{called}v_v2", is_upper, size, alpha, a, size, x, 1, beta, y, 1)
         assert draw.is_near(y, wanted)
 
 
-def test_triangles(device: Device, draw: Draw) -> None:
+def test_triangles(device: LibraryCalls, draw: Draw) -> None:
     for is_right, is_upper, operation, has_ones in product((0, 1), (0, 1), OPERATIONS, (0, 1)):
         size = N if is_right else M
         a, b, alpha = draw.triangle(size), draw(M, N), draw.factor()
         named = {"side": is_right, "lower": 1 - is_upper, "trans_a": operation, "diag": has_ones}
         words = (is_right, is_upper, operation, has_ones, M, N, alpha, a, size)
-        wanted, c = draw.reference("trmm")(alpha, a, b, **named), draw(M, N)
+        wanted, c = reference(draw, "trmm")(alpha, a, b, **named), draw(M, N)
         device.call(f"{draw.letter.upper()}trmm_v2", *words, b, M, c, M)
         assert draw.is_near(c, wanted), words[:4]
-        wanted = draw.reference("trsm")(alpha, a, b, **named)
+        wanted = reference(draw, "trsm")(alpha, a, b, **named)
         device.call(f"{draw.letter.upper()}trsm_v2", *words, b, M)
         assert draw.is_near(b, wanted), words[:4]
         x = draw(size)
         of_vector = {"lower": 1 - is_upper, "trans": operation, "diag": has_ones}
-        wanted = draw.reference("trsv")(a, x, **of_vector)
+        wanted = reference(draw, "trsv")(a, x, **of_vector)
         device.call(f"{draw.letter.upper()}trsv_v2", *words[1:4], size, a, size, x, 1)
         assert draw.is_near(x, wanted), words[:4]
 
 
-def test_products_with_the_transpose(device: Device, draw: Draw) -> None:
+def test_products_with_the_transpose(device: LibraryCalls, draw: Draw) -> None:
     for is_upper, operation in product((0, 1), (0, 1)):
         a, b = (draw(*((N, K) if operation == 0 else (K, N))) for _ in range(2))
         c, d, alpha, beta = draw(N, N), draw(N, N), draw.factor(), draw.type(2)
         named = {"beta": beta, "trans": operation, "lower": 1 - is_upper}
         words = (is_upper, operation, N, K, alpha, a, a.shape[0])
         kept = np.triu(np.ones((N, N)), 0) if is_upper else np.tril(np.ones((N, N)), 0)
-        wanted = np.where(kept, draw.reference("syrk")(alpha, a, c=c, **named), c)
+        wanted = np.where(kept, reference(draw, "syrk")(alpha, a, c=c, **named), c)
         device.call(f"{draw.letter.upper()}syrk_v2", *words, beta, c, N)
         assert draw.is_near(c, wanted)
-        wanted = np.where(kept, draw.reference("syr2k")(alpha, a, b, c=d, **named), d)
+        wanted = np.where(kept, reference(draw, "syr2k")(alpha, a, b, c=d, **named), d)
         device.call(f"{draw.letter.upper()}syr2k_v2", *words, b, b.shape[0], beta, d, N)
         assert draw.is_near(d, wanted)
 
 
-def test_outer_products_sums_and_diagonals(device: Device, draw: Draw) -> None:
+def test_outer_products_sums_and_diagonals(device: LibraryCalls, draw: Draw) -> None:
     letter, alpha, beta = draw.letter.upper(), draw.factor(), draw.type(2)
     x, y = draw(M), draw(N)
     kinds = {"geru": y, "gerc": y.conj()} if draw.letter in "cz" else {"ger": y}
@@ -205,7 +136,7 @@ def test_outer_products_sums_and_diagonals(device: Device, draw: Draw) -> None:
         assert draw.is_near(c, wanted)
 
 
-def test_vectors(device: Device, draw: Draw) -> None:
+def test_vectors(device: LibraryCalls, draw: Draw) -> None:
     letter, alpha = draw.letter.upper(), draw.factor()
     real = {"C": "Sc", "Z": "Dz"}.get(letter, letter)
     for step, other in product((1, 2, -3), (1, -1, 2)):
@@ -229,14 +160,14 @@ def test_vectors(device: Device, draw: Draw) -> None:
     assert device.call(f"I{draw.letter}amin_v2", 7, x, 1, np.int32(0)) == 1 + sizes.argmin()
 
 
-def test_batches(device: Device, draw: Draw) -> None:
+def test_batches(device: LibraryCalls, draw: Draw) -> None:
     letter, alpha, beta = draw.letter.upper(), draw.factor(), draw.type(2)
     left, right, sums = ([draw(*shape) for _ in range(2)] for shape in ((M, K), (K, N), (M, N)))
     wanted = [alpha * a @ b + beta * c for a, b, c in zip(left, right, sums, strict=True)]
-    with ExitStack() as sent:
-        a, b, c = (
-            np.array([sent.enter_context(device.sent(one)).value for one in some], np.uint64)
-            for some in (left, right, sums)
-        )
+    with (
+        device.sent_together(left) as a,
+        device.sent_together(right) as b,
+        device.sent_together(sums) as c,
+    ):
         device.call(f"{letter}gemmBatched", 0, 0, M, N, K, alpha, a, M, b, K, beta, c, M, 2)
     assert all(map(draw.is_near, sums, wanted))

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import fft
 
-from cutune.emulator.link import runtime_library
-from cutune.toolchain.nvcc import find_nvcc
+from tests.support.library_calls import Array, LibraryCalls
 
 pytestmark = pytest.mark.nvcc
 
-Array = NDArray[Any]
 FORWARD, INVERSE = -1, 1
 #: By the letters of cuFFT: the number of the type, and what goes in and comes out.
 TYPES: dict[str, tuple[int, Any, Any]] = {
@@ -33,11 +29,11 @@ TYPES: dict[str, tuple[int, Any, Any]] = {
 LENGTHS = (1, 2, 8, 60, 43 * 3, 49, 97, 1021, 3 * 101, 47 * 53)
 
 
-class Device:
-    """Calls functions of the library with arrays, which are copied there and back."""
+class Transforms(LibraryCalls):
+    """Plans, and what they make of arrays."""
 
     def __init__(self) -> None:
-        self.library = ctypes.CDLL(str(runtime_library(find_nvcc())))
+        super().__init__("cufft")
 
     def made(self, name: str, *words: Any) -> ctypes.c_int:
         """A plan by `cufft<name>`; tuples are arrays of integers, None is null."""
@@ -45,15 +41,6 @@ class Device:
         given = [(ctypes.c_int * len(w))(*w) if isinstance(w, tuple) else w for w in words]
         assert getattr(self.library, f"cufft{name}")(ctypes.byref(plan), *given) == 0
         return plan
-
-    @contextmanager
-    def sent(self, array: Array) -> Iterator[ctypes.c_void_p]:
-        place, size = ctypes.c_void_p(), ctypes.c_size_t(array.nbytes)
-        assert self.library.cudaMalloc(ctypes.byref(place), size) == 0
-        self.library.cudaMemcpy(place, array.ctypes.data_as(ctypes.c_void_p), size, 1)
-        yield place
-        self.library.cudaMemcpy(array.ctypes.data_as(ctypes.c_void_p), place, size, 2)
-        assert self.library.cudaFree(place) == 0
 
     def execute(self, letters: str, plan: ctypes.c_int, given: Array, to: Array, *sign: int) -> int:
         """Transform the first array to the other one, or in place where they are the same."""
@@ -77,8 +64,8 @@ class Device:
 
 
 @pytest.fixture(scope="module")
-def device() -> Device:
-    return Device()
+def device() -> Transforms:
+    return Transforms()
 
 
 def drawn(kind: Any, *shape: int) -> Array:
@@ -124,7 +111,7 @@ def shapes(letters: str, *shape: int) -> tuple[tuple[int, ...], tuple[int, ...]]
 
 
 @pytest.mark.parametrize("letters", TYPES)
-def test_lengths_and_batches(device: Device, letters: str) -> None:
+def test_lengths_and_batches(device: Transforms, letters: str) -> None:
     number, kind, _ = TYPES[letters]
     for n, sign in product(LENGTHS, signs(letters)):
         before, after = shapes(letters, 3, n)
@@ -135,7 +122,7 @@ def test_lengths_and_batches(device: Device, letters: str) -> None:
 
 
 @pytest.mark.parametrize("letters", TYPES)
-def test_several_dimensions(device: Device, letters: str) -> None:
+def test_several_dimensions(device: Transforms, letters: str) -> None:
     number, kind, _ = TYPES[letters]
     for sizes in ((6, 5), (4, 7, 10)):
         before, after = shapes(letters, *sizes)
@@ -148,7 +135,7 @@ def test_several_dimensions(device: Device, letters: str) -> None:
 
 
 @pytest.mark.parametrize("letters", TYPES)
-def test_layouts(device: Device, letters: str) -> None:
+def test_layouts(device: Transforms, letters: str) -> None:
     """Transforms side by side, element by element, within arrays that are larger."""
     number, kind, result = TYPES[letters]
     (_, of_in), (_, of_out) = shapes(letters, 4, 6)
@@ -165,7 +152,7 @@ def test_layouts(device: Device, letters: str) -> None:
 
 
 @pytest.mark.parametrize("letters", TYPES)
-def test_in_place(device: Device, letters: str) -> None:
+def test_in_place(device: Transforms, letters: str) -> None:
     """Rows of real numbers have room for the complex ones."""
     number, kind, result = TYPES[letters]
     for n, axes, sign in product((6, 7), ((1,), (0, 1)), signs(letters)):
@@ -179,7 +166,7 @@ def test_in_place(device: Device, letters: str) -> None:
         assert is_near(found, expected(letters, given, axes, n, *sign)), (n, axes)
 
 
-def test_types_by_number(device: Device) -> None:
+def test_types_by_number(device: Transforms) -> None:
     """The interface that CuPy uses, also of halves."""
     library, single = device.library, ctypes.c_longlong
     for real, complex_type, bound in ((0, 4, 1e-5), (1, 5, 1e-12), (2, 6, 1e-2)):
@@ -209,7 +196,7 @@ def test_types_by_number(device: Device) -> None:
             assert np.abs(found - wanted).max() <= bound * np.abs(wanted).max()
 
 
-def test_errors_of_cufft(device: Device) -> None:
+def test_errors_of_cufft(device: Transforms) -> None:
     library, plan, size = device.library, ctypes.c_int(), ctypes.c_size_t(1)
     c2c = TYPES["C2C"][0]
     assert library.cufftPlan1d(ctypes.byref(plan), 0, c2c, 1) == 8

@@ -389,6 +389,40 @@ def test_tune_says_what_it_does_not_know(compiled: Any, tmp_path: Path) -> None:
     assert "kernel 'k': it is not known" in json.loads(noted.read_text())["left"]
 
 
+def test_tune_says_that_kernels_of_numba_stay(tmp_path: Path) -> None:
+    class Kernel:
+        def __init__(self, py_func: Any, argtypes: Any, debug: bool = False) -> None:
+            self.py_func, self.made = py_func, (argtypes, debug)
+
+    noted, dispatcher = tmp_path / "noted", ModuleType("dispatcher")
+    vars(dispatcher)["_Kernel"] = Kernel
+    script_packages.watch_numba(Session.noting(str(noted)), dispatcher)
+    assert Kernel(session_of, (1,), debug=True).made == ((1,), True)
+    assert "kernel 'session_of' is compiled by numba" in json.loads(noted.read_text())["left"]
+
+
+@pytest.mark.parametrize(
+    ("modules", "is_noted"),
+    [
+        (["cupy.random._generator"], False),
+        (["cupyx.scipy.signal._filters", "cupy.cuda.compiler"], False),
+        (["__main__", "cupyx.jit._interface"], True),
+        (["cupy_tools"], True),
+    ],
+)
+def test_what_cupy_looks_up_for_itself_is_its_own(
+    modules: list[str], is_noted: bool, compiled: Any, tmp_path: Path
+) -> None:
+    noted = tmp_path / "noted"
+    look_up = compiled.inside(Session.noting(str(noted)), SOURCE, options=("-G",)).get_function
+    for module in reversed(modules):
+        within = {"__name__": module, "called": look_up}
+        exec("def look_up(name): return called(name)", within)
+        look_up = within["look_up"]
+    look_up("k")
+    assert noted.exists() == is_noted
+
+
 @pytest.mark.nvcc
 @pytest.mark.parametrize(
     ("size", "argument", "read"),
@@ -479,6 +513,7 @@ def test_code_of_a_compiler_inside_of_the_process(compiled: Callable[..., Any]) 
     about: Any = SOURCE, ("-DN=1",), {}, {}, CONTEXT
     own = script_packages.CuPyText(session_of(SOURCE, True)[0], compiler, *about)._nvrtc()
     assert (own.version, own.ptx_of("80")) == ("version 1", "code")
+    assert own.instead.startswith("backend='nvcc'")
     assert seen == [("ptx", ("-DN=1", "-ftz=true", "--added", "-arch=compute_80"))]
     assert Program.method == "cubin" and compiler._NVRTCProgram is Program
 
