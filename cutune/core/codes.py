@@ -116,7 +116,7 @@ class Code(Enum):
     USELESS_ANNOTATION = "CT248 warning: annotation ignored: kernel '{kernel}' {message}, which no annotation can settle"
     WARPS_NOT_KEPT = "CT249 warning: annotation ignored: kernel '{kernel}' holds warp-level code, and none of its candidates has whole warps in x; name multiples of 32"
     ROUNDED_SUM = "CT284 warning: adds up rounded numbers in an order that its block decides; where any order will do, write '#pragma cutune kernel {name} associative' before it, or give --associative-math"
-    RACE = "CT286 warning: may have a race in shared memory, which blocks of one warp do not show: put __syncthreads() between this use of it and the one before"
+    RACE = "CT286 warning: may have a race in shared memory, {what} between this use of it and the one before"
     BLOCK_RESULT = "CT287 warning: stores what the threads of each block give together, so that another block gives other results; combine these by one atomic operation per block, such as atomicAdd, to have the block chosen"
     FEW_BLOCKS = "CT291 note: launches {blocks}: {idle} of {all} multiprocessors idle{cost}; {remedy}"
     PARTIAL_WARPS = "CT292 note: blocks of width {widths} are left out: kernel '{kernel}' holds warp-level code, so that its warps stay whole; name multiples of 32"

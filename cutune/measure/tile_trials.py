@@ -58,12 +58,14 @@ from cutune.measure.trial_launches import (
     is_within_a_block,
     may_join,
     only_where,
+    tiles_of,
     tried_sizes,
     without_most_large,
 )
 from cutune.measure.trial_outcomes import Outcomes
 from cutune.measure.trial_parameters import Domain, LaunchParameters, Numbers, SizesTried, covered
 from cutune.proof.variants import repeat
+from cutune.proof.variants.tiles import OF_ORDER, ON_DATA
 from cutune.ptx.named_numbers import PointerParameters, asks_for_more, literals, tested_numbers
 from cutune.ptx.parse import parsed
 from cutune.ptx.tried_sizes import SizesOfFunctions, TriedSizes
@@ -148,7 +150,7 @@ def _tried(text: str, kernel: Kernel, copies: Copies) -> tuple[list[Found], dict
     reasons: dict[str, str] = {}
     for number, (instance, entries) in enumerate(instances):
         some = [copies[index] for index, *_ in found]
-        given = text, module, loaded, instance, entries, _tiles_of(some), is_in_turn
+        given = text, module, loaded, instance, entries, tiles_of(some), is_in_turn
         same, said = _tried_instance(_Trial(*given), some)
         # Where it does so at other sizes than in another instance, no one launch serves both.
         of_all = [(found[place][0], divided, by) for place, divided, by in same]
@@ -168,7 +170,7 @@ def _tried_instance(trial: _Trial, copies: Copies) -> tuple[list[Found], dict[st
         tried = [copies[index] for index in some]
         # Sizes that are tried follow the blocks of the copies that are.
         watched = tuple(one.kernel for one in tried if not trial.is_in_turn)
-        trial = replace(trial, tiles=_tiles_of(tried), watched=watched, asked_sizes=())
+        trial = replace(trial, tiles=tiles_of(tried), watched=watched, asked_sizes=())
         if asked := trial.asked(tried):
             trial = replace(trial, asked_sizes=asked)
         reasons |= dict.fromkeys((copies[index].name for index in some), _OTHER_LAUNCHES)
@@ -178,10 +180,6 @@ def _tried_instance(trial: _Trial, copies: Copies) -> tuple[list[Found], dict[st
     names = dict.fromkeys(one.name for one in copies)
     left = f"{_NOT_PREFERRED}: {len(reasons)} of {len(names)} were tried"
     return found, dict.fromkeys(names, left) | reasons
-
-
-def _tiles_of(copies: Copies) -> tuple[Tile, ...]:
-    return tuple(one.tile for one in copies if one.tile is not None)
 
 
 def _batches(trial: _Trial, copies: Copies) -> Iterator[list[int]]:
@@ -221,7 +219,7 @@ class _Trial:
 
     def order(self, copies: Copies) -> list[int]:
         """Return the places of copies, those first that may be chosen."""
-        return tile_costs.in_order([*map(self._cost, copies)], _tiles_of(copies))
+        return tile_costs.in_order([*map(self._cost, copies)], tiles_of(copies))
 
     def _cost(self, copy: KernelVariant) -> tile_costs.Costs:
         if copy.tile is None or copy.kernel not in self.entries:
@@ -254,7 +252,7 @@ class _Trial:
         """
         code = self.loaded.kernel(entry)
         if not code.oblivious:
-            return f"what it does depends on data: {code.obliviousness.reason}"
+            return ON_DATA.format(code.obliviousness.reason)
         if code.static_shared_bytes + most_shared > LARGEST_SHARED:
             return f"it needs {code.static_shared_bytes} bytes of shared memory"
         adds_rounded = any(site.kind == "atomic" and site.real for site in code.sites)
@@ -262,7 +260,7 @@ class _Trial:
         if adds_rounded and not self.is_in_turn:
             return "it adds up rounded numbers by atomic operations"
         if self.kernel.block_use.order[1]:
-            return f"it uses the result of {self.kernel.block_use.order[0]}"
+            return OF_ORDER.format(self.kernel.block_use.order[0])
         if any(self._given.kind(index) is None for index in range(len(self.kernel.parameters))):
             return "a parameter is no number and no pointer to numbers"
         if len(code.parameters) != len(self.kernel.parameters):
@@ -360,7 +358,9 @@ class _Trial:
         # No launch is needed to refuse what is untried even if all of them can be.
         if reason := self._untried(copy, [*self._sizes.assignments(tile, domain)]):
             return reason
-        if domain is Domain.MULTIPLES and self._sizes.multiple == 1:
+        # Where the program tells all grids, sizes need not be multiples of anything.
+        is_any = self._sizes.multiple == 1 or (self.is_in_turn and not tile.names)
+        if domain is Domain.MULTIPLES and is_any:
             return "too few of its launches can be tried"
         if self.is_in_turn and (reason := self._against_turns(tile, domain)):
             return reason

@@ -140,6 +140,11 @@ def may_join(copy: KernelVariant, found: Sequence[KernelVariant]) -> bool:
     return is_alike and copy.name not in {one.name for one in found}
 
 
+def tiles_of(copies: Iterable[KernelVariant]) -> tuple[Tile, ...]:
+    """Return the tiles of copies."""
+    return tuple(one.tile for one in copies if one.tile is not None)
+
+
 def only_where(copy: KernelVariant, divided: tuple[str, ...], multiple: int) -> KernelVariant:
     """Return a copy for sizes at which parameters are multiples of a number."""
     assert copy.tile is not None, "the copy of a tile"

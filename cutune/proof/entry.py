@@ -288,11 +288,11 @@ class _EntryProver:
     ) -> None:
         self.function, self.built_ins = function, built_ins
         self.left_by, self.steady = left_by, steady
-        is_whole = isinstance(built_ins, WholeGrid)
+        is_whole, keeps_grid = (isinstance(built_ins, one) for one in (WholeGrid, KeptGrid))
         blocks = MOST_NARROW_BLOCKS if narrows_blocks(function) else MOST_THREADS
         self.atoms = Atoms(WARP if built_ins.of_warps else 1, is_whole, blocks)
-        self.recorder = Recorder(module, function, self.atoms)
-        self.recorder.shares_rows = isinstance(built_ins, KeptGrid) and not is_whole
+        self.recorder = Recorder(module, function, self.atoms, allows_lanes=not keeps_grid)
+        self.recorder.shares_rows = keeps_grid and not is_whole
         self.recorder.has_rows_behind = type(built_ins) is KeptGrid
         self._check_allowed()
         flow = control_flow(function, lambda name: name not in module.functions)
@@ -394,7 +394,7 @@ class _EntryProver:
         for begin, problem in failures.items():
             code, instruction = problem.code, problem.instruction
             if code is not None and begin not in begun and instruction is not None:
-                raise NotUnderstood(code, "", instruction)
+                raise NotUnderstood(code, problem.what, instruction)
         if not self.reductions:
             failure = next(iter(failures.values()), Unsettled("sums that are not found"))
             raise NotUnderstood(Code.NOT_PROVEN, failure.what, failure.instruction or self._first)

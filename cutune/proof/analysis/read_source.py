@@ -121,7 +121,8 @@ class ReadSource:
         with chdir(self.folder):
             texts = self._texts.kernel_texts
             compiling = self.compile_draft or self.compile_unit, self.compile_unit
-            return tried_tiles(program, *compiling, texts, self.try_copies)
+            originals = self.compilation.results()
+            return tried_tiles(program, originals, *compiling, texts, self.try_copies)
 
     def _analyzed(
         self,

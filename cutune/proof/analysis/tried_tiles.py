@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
@@ -14,8 +15,9 @@ from cutune.core.codes import Code
 from cutune.proof.compiled import Compile, compiled_changes
 from cutune.proof.variants.check import against, launching
 from cutune.proof.variants.text import left_out
-from cutune.proof.variants.tiles import NAME, tile_candidates
+from cutune.proof.variants.tiles import NAME, tile_candidates, untried
 from cutune.ptx.parse import parsed
+from cutune.ptx.types import UNREADABLE
 from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import DataParameter, DimensionProof, Impurity, Kernel, Program, Role
 from cutune.source.rewrite.pipeline import TranslationUnit
@@ -48,6 +50,7 @@ Copied = tuple[str, str]
 
 def tried_tiles(
     program: Program,
+    originals: Sequence[str],
     compile_draft: Compile,
     compile_unit: Compile,
     texts: KernelTexts,
@@ -56,11 +59,15 @@ def tried_tiles(
     """Return the copies of refused kernels that do what these do, by the kernels' names.
 
     All candidates are compiled for one architecture (`compile_draft`); those that do the same there
-    are compiled for every one, and tried again where their code is another one.
+    are compiled for every one, and tried again where their code is another one. `originals`: the
+    PTX of the program, which tells of which kernels nothing has to be compiled.
     """
-    drafts, first = _tried_in(
-        program, tile_candidates(program, texts), compile_draft, lambda _: try_copies
-    )
+    candidates = tile_candidates(program, texts)
+    hopeless = {name: said for name in candidates if (said := _untried(program, name, originals))}
+    wanted = {name: copies for name, copies in candidates.items() if name not in hopeless}
+    drafts, first = _tried_in(program, wanted, compile_draft, lambda _: try_copies)
+    for name, said in hopeless.items():
+        first[name] = Tiles(others=tuple((one.name, said) for one in candidates[name]))
     same = {name: tiles.same for name, tiles in first.items() if tiles.same}
 
     def try_others(kernel: str) -> Try:
@@ -72,6 +79,14 @@ def tried_tiles(
         for name, tiles in second.items()
     }
     return {**first, **joined}
+
+
+def _untried(program: Program, name: str, originals: Sequence[str]) -> str:
+    kernel = program.kernel(name)
+    assert kernel is not None, "a candidate is a copy of a kernel"
+    with suppress(*UNREADABLE):
+        return untried(kernel, [parsed(text) for text in dict.fromkeys(originals)])
+    return ""
 
 
 def _tried_in(

@@ -20,6 +20,7 @@ from typing import ClassVar, NoReturn
 from cutune.core.codes import Code
 from cutune.proof.blocks.row_meetings import MOST_SHARED, MOST_STEP, Position, Row, meet
 from cutune.proof.collectives.reductions import Reduction
+from cutune.proof.collectives.shared_memory import BETWEEN_WARPS
 from cutune.proof.flow.graph import Graph, Phases
 from cutune.proof.flow.walk import Walk
 from cutune.proof.memory.access_places import place_of, without_extensions
@@ -209,7 +210,7 @@ class RowJudge:
             targets = self.graph.flow.blocks[access.block].terminator.targets
             is_late = one.writes_last(element) and not is_own
             if is_late or (one.writes_first(element) and self._lead_to(one, targets)):
-                raise NotUnderstood(Code.RACE, "", access.instruction)
+                raise NotUnderstood(Code.RACE, BETWEEN_WARPS, access.instruction)
         return True
 
     def _is_of_row_behind(self, access: MemoryAccess, reduced: Reduced) -> bool:
@@ -246,7 +247,8 @@ class RowJudge:
             if self._follows_at_once(one, other) and one.may_race_with(other):
                 accesses = (a for a in self.recorder.accesses if a.block in other.blocks)
                 used = [a.instruction for a in accesses if a.space == "shared"]
-                raise NotUnderstood(Code.RACE, "", min(used, key=lambda item: item.line))
+                first = min(used, key=lambda item: item.line)
+                raise NotUnderstood(Code.RACE, BETWEEN_WARPS, first)
 
     def _follows_at_once(self, one: Reduction, other: Reduction) -> bool:
         if one.stop is None:

@@ -51,6 +51,11 @@ class SharedAddresses:
         return self._shared[number] if 0 <= number < len(self._shared) else None
 
 
+#: What is to be done about a race, by who may meet.
+BETWEEN_WARPS = "which blocks of one warp do not show: put __syncthreads()"
+WITHIN_A_WARP = "as lanes of a warp need not run in step: put __syncwarp()"
+
+
 class Race(Exception):
     """Two threads may use one place at the same time, of which one writes."""
 
@@ -183,6 +188,6 @@ def _apart(user: Numbers, when: Numbers, threads: Numbers, now: Numbers) -> None
     is_other = (user != threads) & (user != _NOBODY)
     in_phase = when // _ONE_PHASE == now // _ONE_PHASE
     in_warp = _warps(user) == threads // WARP
-    before = in_warp & (when < now)
-    if (is_other & in_phase & ~before).any():
-        raise Race("threads use one place without a barrier between")
+    meeting = is_other & in_phase & ~(in_warp & (when < now))
+    if meeting.any():
+        raise Race(WITHIN_A_WARP if in_warp[meeting].all() else BETWEEN_WARPS)

@@ -125,12 +125,19 @@ class Walk:
         Raises NotUnderstood for instructions that are not known, and Irreducible for cycles.
         """
         self._settle(begin)
-        if self.kept_grid is not None:
+        if self._has_found_rows:
             # Values made of J were taken to be raw before J was found.
             self._phis.clear()
             self._raw_loops.clear()
             self.branches.clear()
             self._settle(begin)
+
+    @property
+    def _has_found_rows(self) -> bool:
+        """May there be rows now? Where only sums of rows count, a loop over one is known."""
+        grid = self.kept_grid
+        is_open = not self.is_reducing or isinstance(grid, RowsOfEachBlock)
+        return grid is not None and (is_open or bool(grid.loops))
 
     def _settle(self, begin: Callable[[], None]) -> None:
         self._known = [None] * self.graph.count

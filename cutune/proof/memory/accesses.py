@@ -112,6 +112,7 @@ class Recorder:
     `raw`: per dimension the first use: words for the message, and where. `shares_rows`: do blocks
     keep their indices? Then they may have barriers and shared memory. `barriers`: basic blocks with
     one. `sums`: sums that blocks make for themselves, in the variables where these are understood.
+    `allows_lanes`: may lanes of a warp tell each other anything, but in a reduction?
     `reduced`: what threads do together as reductions, where these are looked for; `postponed`: what
     was not understood meanwhile, which matters where it is in none. `has_rows_behind`: does
     somebody see that what lies in an array behind all that reductions use is of rows?
@@ -124,6 +125,7 @@ class Recorder:
     raw: dict[str, tuple[str, Instruction]] = field(default_factory=dict)
     uses_lanes: bool = False
     shares_rows: bool = False
+    allows_lanes: bool = True
     reduced: Reduced | None = None
     has_rows_behind: bool = False
     barriers: set[int] = field(default_factory=set)
@@ -399,7 +401,7 @@ class Recorder:
         """Which lanes of a warp are there follows from what its threads do, in any block."""
         if self.reduced is not None:
             raise NotUnderstood(Code.WARP_LEVEL, "'warps'", moment.instruction)
-        self.uses_lanes = True
+        self._note_lanes(moment.instruction)
         self._write_unknown(moment, _TOLD, moment.instruction.operands[0])
 
     def _whole_warp(self, moment: Moment, mask: str) -> None:
@@ -411,6 +413,11 @@ class Recorder:
         if not is_known or moment.guard is not None:
             what = "'warp-level code for a part of a warp'"
             raise NotUnderstood(Code.WARP_LEVEL, what, moment.instruction)
+        self._note_lanes(moment.instruction)
+
+    def _note_lanes(self, instruction: Instruction) -> None:
+        if not self.allows_lanes and self.reduced is None:
+            raise NotUnderstood(Code.WARP_LEVEL, "'warps'", instruction)
         self.uses_lanes = True
 
     def _texture(self, moment: Moment) -> None:

@@ -84,6 +84,8 @@ class AtomProperties(NamedTuple):
     def joined(self, other: AtomProperties) -> AtomProperties:
         if other is NOTHING or other is self:
             return self
+        if self.interval is ANYTHING and self._holds(other):
+            return self
         return AtomProperties(
             self.raw | other.raw,
             self.ids | other.ids,
@@ -91,6 +93,11 @@ class AtomProperties(NamedTuple):
             self.loops | other.loops,
             strides=self.strides | other.strides,
         )
+
+    def _holds(self, other: AtomProperties) -> bool:
+        """Has it all that another one has?"""
+        is_told = self.raw >= other.raw and self.ids >= other.ids and self.loops >= other.loops
+        return is_told and self.is_loaded >= other.is_loaded and self.strides >= other.strides
 
 
 NOTHING = AtomProperties()

@@ -29,6 +29,7 @@ from cutune.proof.variants.registry import (
     made_by,
 )
 from cutune.proof.variants.text import left_out
+from cutune.proof.variants.tiles import MEETS_OTHERWISE
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module, PtxError
 from cutune.source.kernel_variant import KernelVariant
@@ -43,7 +44,6 @@ _OWNER = "variants"
 _NOT_COMPILED = "does not compile"
 _NOT_INSTANTIATED = "is not compiled: nothing instantiates it"
 _NOT_READ = "is compiled to code that cannot be read"
-_MEETS_OTHERWISE = "may bring lanes of a warp together elsewhere, and the kernel asks for them"
 _OTHER_BASE = "is one of a variant that is not proven"
 _OTHER_LAUNCHES = "is proven under other conditions than the kernel"
 
@@ -120,7 +120,7 @@ def against(kernel: Kernel, variant: KernelVariant, modules: Sequence[Module]) -
             if of_base not in module.functions:
                 return _NOT_INSTANTIATED
             if tells_active_lanes(module.functions[of_base]):
-                return _MEETS_OTHERWISE
+                return MEETS_OTHERWISE
             if (what := step.difference(module, of_base, name, variant)) is not None:
                 return what
     return None

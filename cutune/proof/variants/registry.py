@@ -172,6 +172,7 @@ class InTurn(_AsProven):
     ) -> str | None:
         assert variant.tile is not None, "its launch"
         obstacle = repeat.obstacle(module, base, variant.tile.own_block)
+        obstacle = obstacle or repeat.has_other_bounds(module, base, entry)
         obstacle = obstacle or repeat.reads_other_place(module, entry, variant)
         obstacle = obstacle or repeat.shares_other_memory(module, entry, variant)
         obstacle = obstacle or repeat.changes_what_is_shared(module, base, entry)

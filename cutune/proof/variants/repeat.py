@@ -69,6 +69,8 @@ _GIVEN = ("blockIdx", "gridDim")
 _PLACES = re.compile(r"%n?ctaid(?:\.\w+)?")
 #: What moves an address, or chooses one.
 _OF_ADDRESSES = frozenset({"mov", "cvta", "cvt", "add", "selp", "isspacep"})
+#: Directives that copies have as their kernels do, with blocks of as many threads.
+_BOUNDS = frozenset({"maxntid", "minnctapersm", "maxnreg"})
 _PLACE, _BLOCK, _GRID = "cutune_place", "cutune_block", "cutune_grid"
 
 
@@ -78,7 +80,8 @@ def repeated(
     """Yield the copies of a kernel whose blocks do those of `tile`, the program's own launch."""
     if any(text.lambdas_with(_GIVEN)):
         return
-    axes = [axis for axis, extent in enumerate(tile.extents) if extent != "1"]
+    tile = _in_read_axes(tile, read := _axes_read(text))
+    axes = [axis for axis in read if tile.extents[axis] != "1"]
     # Of a plane rows are done one after another. What the program asks for may be odd.
     told = [axis for axis in axes if not tile.is_asked(axis)]
     last = (told or axes)[-1:]
@@ -92,12 +95,34 @@ def repeated(
                     yield _copy(text, tile, axis, factor, pointers, beside, _BESIDE)
 
 
+def _axes_read(text: KernelText) -> list[int]:
+    """The dimensions of the grid that a body names; all, where that is not seen."""
+    texts = [token.text for token in text.body]
+    places = [at for at, word in enumerate(texts) if word == "blockIdx"]
+    named = {"".join(texts[at + 1 : at + 3]) for at in places}
+    axes = [axis for axis, d in enumerate(DIMENSIONS) if f".{d}" in named]
+    return axes if named <= {f".{d}" for d in DIMENSIONS} and axes else [*range(len(DIMENSIONS))]
+
+
+def _in_read_axes(tile: Tile, read: Sequence[int]) -> Tile:
+    """As a tile; where a kernel does not ask for its block's place, there is one block."""
+    alone = [tile.is_asked(axis) and axis not in read for axis in range(len(DIMENSIONS))]
+    x, y, z = ("1" if is_one else own for own, is_one in zip(tile.extents, alone, strict=True))
+    return replace(tile, extents=(x, y, z)) if any(alone) else tile
+
+
 def obstacle(module: Module, entry: str, block: Block) -> str | None:
     """Return what a kernel has that is against copies whose threads go on; None if nothing."""
     function = module.functions[entry]
-    if function.directives:
-        return "it has launch bounds, or belongs to a cluster"
+    if not function.directives.keys() <= _BOUNDS:
+        return "it belongs to a cluster, or is compiled for one block"
     return parted(module, function, block) or None
+
+
+def has_other_bounds(module: Module, base: str, entry: str) -> str | None:
+    """Return whether a copy has other launch bounds than its kernel; else None."""
+    own, its = (module.functions[one].directives for one in (base, entry))
+    return None if own == its else "it has other launch bounds"
 
 
 def reads_other_place(module: Module, entry: str, copy: KernelVariant) -> str | None:

@@ -17,7 +17,8 @@ is launched only where the program asks for the grid that the formula tells of i
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -26,6 +27,7 @@ from itertools import islice, pairwise, product
 from math import prod
 
 from cutune.core.source import Edit, Span
+from cutune.proof.same_code import tells_active_lanes
 from cutune.proof.variants.repeat import repeated
 from cutune.proof.variants.text import Changes, Illegal, KernelText, span_of
 from cutune.proof.variants.tile_constants import (
@@ -37,6 +39,8 @@ from cutune.proof.variants.tile_constants import (
     whole_shape,
 )
 from cutune.proof.variants.tile_design import MOST_COMPILED, Chosen, combinations, designed
+from cutune.ptx.taint import data_oblivious
+from cutune.ptx.types import Function, Module
 from cutune.source.host_formula import (
     Call,
     Cast,
@@ -49,7 +53,7 @@ from cutune.source.host_formula import (
     plain,
     rebuilt,
 )
-from cutune.source.kernel_variant import KernelVariant, Tile
+from cutune.source.kernel_variant import ASKED, KernelVariant, Tile
 from cutune.source.launches.kernel_copies import launched_alone
 from cutune.source.program import (
     Kernel,
@@ -65,15 +69,42 @@ from cutune.toolchain.device.thread_block import (
     WARP,
     Block,
 )
+from cutune.toolchain.kernel_names import base_name
 
 NAME = "tile"
 #: Values of which launches are tried that ask for a number of blocks.
 _MOST_ASKING = 12
+#: Why nothing is tried.
+ON_DATA, OF_ORDER = "what it does depends on data: {}", "it uses the result of {}"
+MEETS_OTHERWISE = "may bring lanes of a warp together elsewhere, and the kernel asks for them"
 _CEILINGS = frozenset({"ceil", "ceilf", "std::ceil", "std::ceilf"})
 #: Constants outside of functions, which begin a line.
 _CONSTANT = re.compile(
     r"^(?:(?:static|inline)\s+)*const(?:expr)?\s+[\w ]*?\b(\w+)\s*=\s*([^;{}]+);", re.MULTILINE
 )
+
+
+def untried(kernel: Kernel, modules: Iterable[Module]) -> str:
+    """Return what of the kernel's own code keeps trials from telling anything; "" if nothing does.
+
+    Of a template, what all of its instances have.
+    """
+    if kernel.block_use.order[1]:
+        return OF_ORDER.format(kernel.block_use.order[0])
+    said = [
+        _of_instance(function, module)
+        for module in modules
+        for name, function in module.functions.items()
+        if function.is_kernel and function.body and base_name(name) == kernel.name
+    ]
+    return said[0] if all(said) and said else ""
+
+
+def _of_instance(function: Function, module: Module) -> str:
+    if tells_active_lanes(function):
+        return MEETS_OTHERWISE
+    seen = data_oblivious(function, module.functions)
+    return "" if seen.holds else ON_DATA.format(seen.reason)
 
 
 def may_have_tiles(program: Program) -> list[tuple[Kernel, list[LaunchSite]]]:
@@ -90,7 +121,8 @@ def tile_candidates(program: Program, texts: KernelTexts) -> dict[str, tuple[Ker
     for kernel, sites in may_have_tiles(program):
         with suppress(Illegal):
             text = KernelText(kernel, texts)
-            found[kernel.name] = (*_all_copies(text, sites), *_in_turn(text, sites))
+            shown = _with_one_block(text, sites)
+            found[kernel.name] = (*_all_copies(text, shown), *_in_turn(text, shown))
     return {name: copies for name, copies in found.items() if copies}
 
 
@@ -104,6 +136,24 @@ def _is_read(site: LaunchSite) -> bool:
     """May a launch be rewritten, and is its configuration read?"""
     is_refused = site.verdict is Verdict.REFUSED
     return is_refused and site.called is not None and usual(site) is not None
+
+
+def _with_one_block(text: KernelText, sites: Sequence[LaunchSite]) -> list[LaunchSite]:
+    """The launches whose block is known, and is that of most of them; all, where none is known.
+
+    Of the others it is asked when they run.
+    """
+    own = {one.name: one.value for one in constants_of(text, sites)}
+    blocks = [_own_block(site, own) for site in sites]
+    known = Counter(block for block in blocks if block is not None)
+    usual_one = max(known, key=known.__getitem__, default=None)
+    return [site for site, block in zip(sites, blocks, strict=True) if block == usual_one]
+
+
+def _own_block(site: LaunchSite, values: Mapping[str, int]) -> Block | None:
+    resolved = usual(site)
+    assert resolved is not None, "a launch that is open"
+    return whole_shape([_with(formula, values) for formula in resolved.block])
 
 
 def _all_copies(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[KernelVariant]:
@@ -151,10 +201,28 @@ def tile_launches(
 def _in_turn(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[KernelVariant]:
     """Copies with the program's own constants, whose blocks do those of the program."""
     own = {one.name: one.value for one in constants_of(text, sites)}
-    first, *others = ([*_tiles(text.kernel, site, own, own, asks=False)] for site in sites)
-    common = (tile for tile in first if all(tile in other for other in others))
-    for tile in islice(common, 1):
+    each = [[*_tiles(text.kernel, site, own, own, asks=False)] for site in sites]
+    common = [tile for tile in each[0] if all(tile in other for other in each[1:])]
+    for tile in islice(common or _asked_by_all(each), 1):
         yield from repeated(text, tile, _pointers(text.kernel))
+
+
+def _asked_by_all(each: Sequence[Sequence[Tile]]) -> Iterator[Tile]:
+    """The launches of all, though their grids are made of different sizes: what each asks for."""
+    for tiles in product(*each):
+        x, y, z = (_asked_unless_alike(axis, tiles) for axis in range(len(ASKED)))
+        extents, covered = (x[0], y[0], z[0]), (x[1], y[1], z[1])
+        first, *others = (
+            replace(one, extents=extents, covered=covered, own_covered=covered) for one in tiles
+        )
+        if all(one == first for one in others):
+            yield first
+
+
+def _asked_unless_alike(axis: int, tiles: Sequence[Tile]) -> tuple[str, int]:
+    """The extent of all launches, and what a block of it covers; else what each asks for."""
+    found = {(one.extents[axis], one.own_covered[axis]) for one in tiles}
+    return found.pop() if len(found) == 1 else (ASKED[axis], 1)
 
 
 # ---- launches
@@ -175,7 +243,7 @@ def _tiles(
     """
     resolved = usual(site)
     assert resolved is not None, "a launch that is open"
-    own_block, block = (whole_shape([_with(f, v) for f in resolved.block]) for v in (own, values))
+    own_block, block = (_own_block(site, v) for v in (own, values))
     own_shared, shared = (_bytes(resolved.shared, v) for v in (own, values))
     if own_block is None or block is None or not _is_launched(block, kernel):
         return

@@ -19,6 +19,7 @@ from cutune.core.source import Span
 from cutune.source.configuration.block_dependence import bytes_of, inferred_formula, needed_formula
 from cutune.source.configuration.resolve import Configurations
 from cutune.source.host_formula import constant
+from cutune.source.kernel_variant import Tile
 from cutune.source.launches.annotations import ByName
 from cutune.source.launches.block_copies import may_stand_in
 from cutune.source.launches.callees import KernelReference, callee_of_copy, last_name
@@ -426,7 +427,15 @@ class _Judged:
         suffices = self._may_suffice if least_shared(kernel) else _suffices(kernel, self.shared)
         if is_unknown if kernel.asserted else not suffices:
             return Diagnostic.at(Code.DYNAMIC_SHARED_MEMORY)
-        return _impure(kernel)
+        return _impure(kernel) or self._has_no_copy(kernel)
+
+    def _has_no_copy(self, kernel: Kernel) -> Diagnostic | None:
+        """The kernel's own reason, where its copies are all it has, and none is launched here."""
+        if kernel.pure_dimensions or not kernel.tiles or kernel.reason is None:
+            return None
+        tiles = (one.tile for one in kernel.tiles if one.tile is not None)
+        is_open = any(may_be_launched(tile, self.resolved) for tile in tiles)
+        return None if is_open else because(kernel, kernel.reason)
 
     @property
     def _is_in_hole(self) -> bool:
@@ -477,6 +486,16 @@ def because(kernel: Kernel, impurity: Impurity) -> Diagnostic:
     """The refusal of a launch because of its kernel; the note points into the kernel."""
     note = Diagnostic.at(Code.KERNEL_REASON, kernel.source, impurity.span, kernel=kernel.name)
     return Diagnostic(impurity.code, f"kernel '{kernel.name}' {impurity.message}", notes=(note,))
+
+
+def may_be_launched(tile: Tile, resolved: Configuration | None) -> bool:
+    """May a copy run in place of a launch, by what is known of its block and its grid?"""
+    if resolved is None:
+        return True
+    blocks = zip(map(constant, resolved.block), tile.own_block, strict=True)
+    counts = zip(map(constant, resolved.grid), tile.whole, strict=True)
+    is_block = all(size is None or size == own for size, own in blocks)
+    return is_block and all(count is None or count % whole == 0 for count, whole in counts)
 
 
 def least_shared(kernel: Kernel) -> int:

@@ -389,7 +389,7 @@ __global__ void wrong_barrier(const int *a, int *b, int n) {
     if (i < n) b[i] = s[t ^ 1];
 }
 
-__global__ void __launch_bounds__(T) wrong_bounds(const int *a, int *b, int n) {
+__global__ void __launch_bounds__(T) right_bounds(const int *a, int *b, int n) {
     __shared__ int s[T];
     const int i = blockIdx.x * T + threadIdx.x;
     s[threadIdx.x] = i < n ? a[i] : 0;
@@ -577,8 +577,8 @@ int main(int argc, char **argv) {
     look("wrong_grid", b, 3 * n * n);
     wrong_barrier<<<(n + T - 1) / T, T>>>(a, b, n);
     look("wrong_barrier", b, 3 * n * n);
-    wrong_bounds<<<(n + T - 1) / T, T>>>(a, b, n);
-    look("wrong_bounds", b, 3 * n * n);
+    right_bounds<<<(n + T - 1) / T, T>>>(a, b, n);
+    look("right_bounds", b, 3 * n * n);
     wrong_ahead<<<(n + T - 1) / T, T>>>(a, b, n);
     look("wrong_ahead", b, 3 * n * n);
     right_float_total<<<(n + T - 1) / T, T>>>(x, y, n);

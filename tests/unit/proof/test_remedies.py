@@ -94,6 +94,23 @@ SUM = SUM_OF_ROW.replace("NAME", "K")
 MOST = SUM.replace("t += a[blockIdx.x * n + j]", "t = fmaxf(t, a[blockIdx.x * n + j])")
 MOST = MOST.replace("t += __shfl_xor_sync(~0u, t, k)", "t = fmaxf(t, __shfl_xor_sync(~0u, t, k))")
 MOST = MOST.replace("t += s[w]", "t = fmaxf(t, s[w])")
+LAST_STEPS = """__global__ void K(int n, float *a) {
+    __shared__ float s[1024];
+    float t = 0;
+    for (int j = threadIdx.x; j < n; j += blockDim.x) t = fmaxf(t, a[blockIdx.x * n + j]);
+    s[threadIdx.x] = t;
+    __syncthreads();
+    for (int k = blockDim.x / 2; k > 16; k /= 2) {
+        if (threadIdx.x < k) s[threadIdx.x] = fmaxf(s[threadIdx.x], s[threadIdx.x + k]);
+        __syncthreads();
+    }
+    for (int k = 16; k; k /= 2) {
+        if (threadIdx.x < k) s[threadIdx.x] = fmaxf(s[threadIdx.x], s[threadIdx.x + k]);
+        __syncwarp();
+    }
+    if (threadIdx.x == 0) a[blockIdx.x * n] = s[0];
+}
+"""
 PARTS = """__global__ void K(int n, float *a) {
     __shared__ int s[32];
     ID
@@ -180,6 +197,11 @@ LAUNCHES = (
     ),
     Remedy(
         "CT286", "__syncthreads() between", run(MOST.replace("__syncthreads();", "")), run(MOST)
+    ),
+    Remedy(
+        *("CT286", "of a warp need not run in step: put __syncwarp() between"),
+        run(LAST_STEPS.replace("__syncwarp();", "")),
+        run(LAST_STEPS),
     ),
     Remedy(
         "CT287",
