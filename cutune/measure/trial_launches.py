@@ -20,6 +20,8 @@ from cutune.ptx.tried_sizes import TriedSizes
 from cutune.source.kernel_variant import ASKED, KernelVariant, Tile
 from cutune.toolchain.device.thread_block import GRID_LIMITS, Block, threads_of
 
+#: Copies that are tried; others only where none of these does the same.
+MOST_TRIED = 12
 #: Launches with more are alike where there are many: one of so many is tried.
 _LARGE, _OF_LARGE = 250_000, 5
 _PAGE = 4096
@@ -129,6 +131,26 @@ def _of_large(
             count += 1
             yield found
     yield from islice(_ended(left, ended_well), max(0, few - count))
+
+
+def tiles_of(copies: Sequence[KernelVariant]) -> tuple[Tile, ...]:
+    """Return the launches of copies."""
+    return tuple(one.tile for one in copies if one.tile is not None)
+
+
+def batches(
+    copies: Sequence[KernelVariant], order: Callable[[Sequence[KernelVariant]], Sequence[int]]
+) -> Iterator[list[int]]:
+    """The places of copies of so many names at a time, those of a name together.
+
+    `order`: gives places, those first that may be chosen.
+    """
+    names = [*dict.fromkeys(one.name for one in copies)]
+    if len(names) > MOST_TRIED:
+        names = [*dict.fromkeys(copies[index].name for index in order(copies))]
+    for first in range(0, len(names), MOST_TRIED):
+        some = {*names[first : first + MOST_TRIED]}
+        yield [index for index, one in enumerate(copies) if one.name in some]
 
 
 def may_join(copy: KernelVariant, found: Sequence[KernelVariant]) -> bool:

@@ -25,7 +25,9 @@ from functools import partial
 from itertools import islice, pairwise, product
 from math import prod
 
+from cutune.core.codes import Code
 from cutune.core.source import Edit, Span
+from cutune.proof.confirm import MOST_ARGUMENTS, MOST_ASKED
 from cutune.proof.variants.repeat import repeated
 from cutune.proof.variants.text import Changes, Illegal, KernelText, span_of
 from cutune.proof.variants.tile_constants import (
@@ -54,6 +56,7 @@ from cutune.source.launches.kernel_copies import launched_alone
 from cutune.source.program import (
     Kernel,
     LaunchSite,
+    MemberParameter,
     Program,
     Verdict,
 )
@@ -67,6 +70,8 @@ from cutune.toolchain.device.thread_block import (
 )
 
 NAME = "tile"
+#: Characters before a launch in which structures are set.
+_FAR_BEFORE = 8192
 #: Values of which launches are tried that ask for a number of blocks.
 _MOST_ASKING = 12
 _CEILINGS = frozenset({"ceil", "ceilf", "std::ceil", "std::ceilf"})
@@ -219,16 +224,70 @@ def _bytes(shared: Formula | None, values: Mapping[str, int]) -> int | None:
     return int(found) if found is not None and found == int(found) >= 0 else None
 
 
+def passed_integers(kernel: Kernel) -> tuple[MemberParameter, ...]:
+    """Return the integers of structures that a kernel gets by value, of which launches tell."""
+    return tuple(
+        MemberParameter(
+            f"{kernel.parameters[one.argument].name}.{member.path}",
+            member.type,
+            argument=one.argument,
+            structure=one.name,
+            steps=member.steps,
+        )
+        for one in kernel.passed
+        for member in one.members
+        if member.is_integer and member.steps
+    )
+
+
+def passed_pointers(kernel: Kernel) -> dict[tuple[int, int], str]:
+    """Return the types of pointers in such structures, by argument and first byte."""
+    each = ((one.argument, member) for one in kernel.passed for member in one.members)
+    return {(place, m.offset): m.type for place, m in each if m.is_pointer}
+
+
 def _meanings(site: LaunchSite, kernel: Kernel) -> list[dict[str, str]]:
-    """Parameters of the kernel, by the names that are their arguments, in all their orders."""
+    """Parameters of the kernel, by the names that are their arguments, in all their orders.
+
+    Of members it is a guess: each launch asks whether its grid is that.
+    """
     parameters: dict[str, list[str]] = {}
     for argument, parameter in zip(site.arguments, kernel.parameters, strict=False):
         if parameter.integer is not None:
             parameters.setdefault(argument.strip(), []).append(parameter.name)
+    for one in passed_integers(kernel) if len(site.arguments) == len(kernel.parameters) else ():
+        argument, path = site.arguments[one.argument].strip(), one.name.partition(".")[2]
+        structure = next(s for s in kernel.passed if s.argument == one.argument)
+        outer = [*dict.fromkeys(re.split(r"[.\[]", m.path)[0] for m in structure.members)]
+        for text in _values_given(site, argument, path, outer):
+            known = parameters.setdefault(text, [])
+            known += [one.name] if one.name not in known else []
     most = max(map(len, parameters.values()), default=1)
     return [
         {name: its[min(n, len(its) - 1)] for name, its in parameters.items()} for n in range(most)
     ]
+
+
+def _values_given(
+    site: LaunchSite, argument: str, path: str, members: Sequence[str]
+) -> Iterator[str]:
+    """What the host may give a member: `params.n`; what that is set to; a variable of its name."""
+    yield f"{argument}.{path}"
+    yield path.rpartition(".")[2]
+    before = site.source.text[max(0, site.span.start - _FAR_BEFORE) : site.span.start]
+    name = re.escape(argument)
+    if set_to := re.findall(rf"\b{name}\.{re.escape(path)}\s*=\s*([^;=]+);", before):
+        yield " ".join(set_to[-1].split())
+    # `Params params = {n, x, y};`, `k<<<…>>>(Params{n, x, y})`
+    lists = re.findall(rf"\b{name}\s*=?\s*(?:\w+\s*)?\{{([^{{}};]*)\}}\s*;", before)
+    lists += re.findall(r"^\w*\s*\{([^{}]*)\}$", argument)
+    if lists and path in members:
+        items = [" ".join(item.split()) for item in lists[-1].split(",")]
+        named = {found[1]: found[2] for i in items if (found := re.match(r"\.(\w+) ?= ?(.*)", i))}
+        place = members.index(path)
+        text = named.get(path, "") if named else items[place] if place < len(items) else ""
+        if text:
+            yield text
 
 
 def _is_launched(block: Block, kernel: Kernel) -> bool:
@@ -377,12 +436,16 @@ def _pointers(kernel: Kernel) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
     Blocks of one shape may work in place where those of another would not.
     """
-    pointers = [index for index, one in enumerate(kernel.parameters) if one.is_pointer]
-    if len(pointers) < 2:
+    types = {place: one.type for place, one in enumerate(kernel.parameters) if one.is_pointer}
+    # Those in structures are numbered behind their integers.
+    before = len(kernel.parameters) + len(passed_integers(kernel))
+    types |= dict(enumerate(passed_pointers(kernel).values(), before))
+    if len(types) < 2:
         return (), ()
-    types = [kernel.parameters[index].type.rpartition("*")[0].split() for index in pointers]
-    written = (index for index, words in zip(pointers, types, strict=True) if "const" not in words)
-    return tuple(pointers), tuple(written)
+    if len(types) > MOST_ASKED or max(types) >= MOST_ARGUMENTS:
+        raise Illegal(Code.VARIANT_TILE, "it has more pointers than a launch can be asked about")
+    written = (n for n, one in types.items() if "const" not in one.rpartition("*")[0].split())
+    return (*types,), (*written,)
 
 
 def _with_macro(edit: Edit, name: str, value: int) -> Edit:
