@@ -27,7 +27,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import count, islice, product
+from itertools import chain, count, islice, product
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,7 @@ from cutune.measure.trial_launches import (
     only_where,
     tiles_of,
     tried_sizes,
+    with_small_numbers,
     without_most_large,
 )
 from cutune.measure.trial_outcomes import Outcomes
@@ -428,7 +429,9 @@ class _Trial:
         """Launch the kernel or a copy, of a module that notes what it does."""
         noting = replace(self, loaded=loaded, is_noted=True)
         kinds = range(3 if self.is_in_turn else 1)  # Else it is sizes that decide.
-        for launch, contents in islice(product(tried, kinds), _WATCHED):
+        # What asks whether a size is a small number may not have seen it in these.
+        few = chain(islice(product(tried, kinds), _WATCHED), with_small_numbers(tried))
+        for launch, contents in few:
             if (grid := grid_at(tile, dict(launch.sizes))) is not None:
                 noting._run(self.entries[kernel], grid, tile, launch, contents)
                 yield

@@ -160,7 +160,9 @@ class _Split:
             if member.type.count("*") > 1:
                 raise NotSplit(f"'{name}' is a pointer to pointers")
             if member.is_integer and not member.steps:
-                raise NotSplit(f"a launch cannot be asked for '{name}', an integer of an array")
+                raise NotSplit(
+                    f"a launch cannot be asked for '{name}', an integer of arrays in arrays"
+                )
             known = HALVES.get(" ".join(member.words), kind)
             if width == 2 and not member.is_integer and known == kind:
                 raise NotSplit(f"it is not known what '{name}' is")

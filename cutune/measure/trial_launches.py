@@ -25,6 +25,8 @@ MOST_TRIED = 12
 #: Launches with more are alike where there are many: one of so many is tried.
 _LARGE, _OF_LARGE = 250_000, 5
 _PAGE = 4096
+#: Flags and enumerators are mostly no larger.
+_SMALL = 4
 #: Launches that reach further, as where an index wraps around at a small size, are not tried.
 _MOST_BYTES = 1 << 28
 
@@ -111,6 +113,16 @@ def without_most_large(
         return [*_of_large(large, ended_well, few), *others]
     tried = [*_ended(large, ended_well)]
     return [*tried[:: _OF_LARGE if len(tried) > few else 1], *others]
+
+
+def with_small_numbers(launches: Iterable[TriedLaunch]) -> Iterator[tuple[TriedLaunch, int]]:
+    """Yield a launch for each size that is a small number, with the kind of its contents."""
+    seen = set[tuple[str, int]]()
+    for one in launches:
+        small = {pair for pair in one.sizes if pair[1] <= _SMALL}
+        if not small <= seen:
+            seen |= small
+            yield one, 0
 
 
 def _ended(launches: Iterable[TriedLaunch], ended_well: EndedWell) -> Iterator[TriedLaunch]:

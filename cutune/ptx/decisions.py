@@ -282,6 +282,8 @@ class Decisions:
             each = [self._in_later_blocks(o, (*within, name)) for o in one.operands[1:]]
             known = [least for least in each if least is not None]
             least = _least_of(one, known) if len(known) == len(each) else None
+            if one.opcode == "or" and len(known) == len(each) and min(known) >= 0:
+                least = 0
             if least is None or one.guard:
                 return None
             found.append(least)

@@ -258,7 +258,9 @@ def _meanings(site: LaunchSite, kernel: Kernel) -> list[dict[str, str]]:
     for one in passed_integers(kernel) if len(site.arguments) == len(kernel.parameters) else ():
         argument, path = site.arguments[one.argument].strip(), one.name.partition(".")[2]
         structure = next(s for s in kernel.passed if s.argument == one.argument)
-        outer = [*dict.fromkeys(re.split(r"[.\[]", m.path)[0] for m in structure.members)]
+        if not all(step.startswith("&") for step in one.steps):
+            continue  # An element of an array.
+        outer = [*dict.fromkeys(m.path.partition(".")[0] for m in structure.members)]
         for text in _values_given(site, argument, path, outer):
             known = parameters.setdefault(text, [])
             known += [one.name] if one.name not in known else []
@@ -276,7 +278,7 @@ def _values_given(
     yield path.rpartition(".")[2]
     before = site.source.text[max(0, site.span.start - _FAR_BEFORE) : site.span.start]
     name = re.escape(argument)
-    if set_to := re.findall(rf"\b{name}\.{re.escape(path)}\s*=\s*([^;=]+);", before):
+    if set_to := re.findall(rf"\b{name}\.{re.escape(path)}\s*=\s*([^;,=]+)[;,]", before):
         yield " ".join(set_to[-1].split())
     # `Params params = {n, x, y};`, `k<<<…>>>(Params{n, x, y})`
     lists = re.findall(rf"\b{name}\s*=?\s*(?:\w+\s*)?\{{([^{{}};]*)\}}\s*;", before)

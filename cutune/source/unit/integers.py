@@ -85,8 +85,9 @@ def literal_value(text: str) -> int | None:
 class PassedMember(NamedTuple):
     """A number or a pointer of a structure.
 
-    `path`: `inner.w[2]`; `type`: as written; `words`: of the type of a number that it stands for;
-    `steps`: the pointers to members that lead to it, of integers alone.
+    `path`: `inner.w_2` of `inner.w[2]`; `type`: as written; `words`: of the type of a number that
+    it stands for; `steps`: the pointers to members that lead to it, of integers alone; an element
+    of an array has a type in place of one.
     """
 
     path: str

@@ -98,6 +98,15 @@ class Structures:
                     yield f"{name}.{path}", type_, (step, *steps)
 
     @cached_property
+    def enumerations(self) -> Mapping[str, tuple[str, ...]]:
+        """The integers that enumerators of the unit are, by the names of their types."""
+        found: dict[str, tuple[str, ...]] = {}
+        for part in self.unit.parts:
+            for name, words in _enumerations(part.syntax):
+                found[name] = () if name in found else words
+        return {name: words for name, words in found.items() if words}
+
+    @cached_property
     def _by_name(self) -> Mapping[str, Structure | None]:
         """Structures by the last part of their names; None where that means several."""
         found: dict[str, Structure | None] = {}
@@ -159,6 +168,23 @@ def _defined(syntax: Syntax) -> Iterator[tuple[str, Structure | None]]:
             held = ((_ALL_OF_IT, (), "", ""),) if is_aligned else (*_held(body),)
             known = members is not None and Structure(path, members, tag, held)
             yield name, known or None
+
+
+def _enumerations(syntax: Syntax) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Enumerations by each of their names, with the words of their integers; none if unknown."""
+    tokens, partner = syntax.tokens, syntax.brackets.partner
+    for index, token in enumerate(tokens):
+        if token.text != "enum":
+            continue
+        names, opener, is_derived = _tag(tokens, partner, index + 1)
+        if opener is None or partner[opener] < 0:
+            continue
+        if index and tokens[index - 1].text == "typedef":
+            names += [t.text for t in tokens[partner[opener] + 1 : partner[opener] + 2]]
+        texts = [t.text for t in tokens[index:opener]]
+        words = tuple(_folded(texts[texts.index(":") + 1 :])) if is_derived else ("unsigned", "int")
+        for name in dict.fromkeys(names):
+            yield name, words if integer_type(words) is not None else ()
 
 
 def _tag(
@@ -361,19 +387,22 @@ def _passed(
         lengths = [_length(structures, one) for one in re.findall(r"\[ ?(.*?) ?\]", behind)]
         if not words or None in lengths:
             raise _Unknown(own)
-        step = None if steps is None or lengths else (*steps, f"&{structure.path}::{name}")
-        parts, size, own_alignment = _passed_type(structures, words, stars, own, step)
-        offset += -offset % own_alignment
-        alignment = max(alignment, own_alignment)
         for place in product(*(range(one or 0) for one in lengths)):
-            index = "".join(f"[{one}]" for one in place)
-            found += [
-                part._replace(path=own + index + part.path[len(own) :], offset=offset + part.offset)
-                for part in parts
-            ]
+            step = f"&{structure.path}::{name}"
+            if len(place) == 1:
+                step = f"cutune_item<decltype({step}), {step}, {place[0]}>"
+            own_steps = (*steps, step) if steps is not None and len(place) < 2 else None
+            # As a name may be: `w_2` is w[2].
+            element = "_".join(map(str, (own, *place)))
+            parts, size, own_alignment = _passed_type(structures, words, stars, element, own_steps)
+            offset += -offset % own_alignment
+            alignment = max(alignment, own_alignment)
+            found += [part._replace(offset=offset + part.offset) for part in parts]
             offset += size
             if len(found) > _MOST_HELD:
                 raise _Unknown(own)
+    if len({one.path for one in found}) < len(found):
+        raise _Unknown(path.rstrip(".") or structure.path)
     if not offset:
         raise _Unknown(path.rstrip(".") or structure.path)
     if structure in _VECTORS and structure.path[-1] in "24":
@@ -395,6 +424,7 @@ def _passed_type(
     if stars or "*" in named:
         text = f"{written} {stars}" if stars else " ".join(typedefs.get(words[-1], named))
         return [PassedMember(path, text, (), 0, _POINTER_BYTES, ())], _POINTER_BYTES, _POINTER_BYTES
+    named = structures.enumerations.get(" ".join(named), named)
     integer = integer_type(named)
     bits = 0 if integer is None else integer.bits
     if size := bits // 8 or _REAL_BYTES.get(" ".join(named), 0):
@@ -493,7 +523,13 @@ def declared_kernels(unit: Unit, structures: Structures) -> Iterator[Kernel]:
             part.source,
             text.span,
             tuple(
-                KernelParameter(one.name, one.type, alias_of=_alias_of(one.value, unit.typedefs))
+                KernelParameter(
+                    one.name,
+                    one.type,
+                    alias_of=structures.enumerations.get(
+                        " ".join(one.value), _alias_of(one.value, unit.typedefs)
+                    ),
+                )
                 for one in declared
             ),
             text.template_parameters,
