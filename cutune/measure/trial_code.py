@@ -35,6 +35,8 @@ _LOAD = r"\bld\.param((?:\.v[24])?)\.(\w+)\s+(\{{[^}}]*\}}|%\w+)\s*,\s*\[{name}(
 _DECLARED = r"\.param(?:\s+\.(?:align\s+\d+))?\s+\.b8\s+{name}\[(\d+)\]"
 #: How the bits of numbers of two bytes are loaded, of which the compiler makes structures.
 HALVES = {"half": "f16", "__half": "f16", "__nv_bfloat16": "bf16", "nv_bfloat16": "bf16"}
+#: Begin the types of loads of real numbers, and of others; bits are loaded of both.
+_REALS, _OTHERS = ("f", "bf"), ("u", "s")
 Instances = list[tuple[Kernel, Mapping[str, str]]]
 
 
@@ -150,6 +152,9 @@ class _Split:
         self, match: re.Match[str], entry: str, place: int, at: Mapping[int, PassedMember]
     ) -> str:
         own, kind = self.kernel.parameters[place].name, match[2]
+        before = match.string[: match.start()].rpartition("\n")[2].rpartition(";")[2]
+        if before.strip():
+            raise NotSplit("its code is written otherwise")
         width, said = TYPE_BYTES.get(kind, 0), list[str]()
         for number, register in enumerate(re.findall(r"%\w+", match[3])):
             offset = int(match[4] or 0) + number * width
@@ -164,8 +169,9 @@ class _Split:
                     f"a launch cannot be asked for '{name}', an integer of arrays in arrays"
                 )
             known = HALVES.get(" ".join(member.words), kind)
-            if width == 2 and not member.is_integer and known == kind:
-                raise NotSplit(f"it is not known what '{name}' is")
+            is_real = not (member.is_integer or member.is_pointer)
+            if known.startswith(_OTHERS if is_real else _REALS):
+                raise NotSplit(f"it reads '{name}' as something else")
             self._read.add((place, offset))
             said.append(f"ld.param.{known} {register}, [{entry}_param_{place}_{offset}];")
         return "\n".join(said)

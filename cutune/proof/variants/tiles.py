@@ -442,9 +442,11 @@ def _pointers(kernel: Kernel) -> tuple[tuple[int, ...], tuple[int, ...]]:
     # Those in structures are numbered behind their integers.
     before = len(kernel.parameters) + len(passed_integers(kernel))
     types |= dict(enumerate(passed_pointers(kernel).values(), before))
+    if before + len(passed_pointers(kernel)) > MOST_ARGUMENTS:
+        raise Illegal(Code.VARIANT_TILE, "it has more members than a launch can be asked about")
     if len(types) < 2:
         return (), ()
-    if len(types) > MOST_ASKED or max(types) >= MOST_ARGUMENTS:
+    if kernel.passed and len(types) > MOST_ASKED:
         raise Illegal(Code.VARIANT_TILE, "it has more pointers than a launch can be asked about")
     written = (n for n, one in types.items() if "const" not in one.rpartition("*")[0].split())
     return (*types,), (*written,)
@@ -496,12 +498,20 @@ def _with_variables(text: KernelText, values: Values) -> Changes:
         taken.append(f"cutune_own_{parameter}")
         declared.append(f"using {parameter} = {name}<{', '.join(arguments)}>;")
     for file in text.texts.files if followed else ():
-        for match in _CONSTANT.finditer(file.text):
-            other, initializer = match[1], " ".join(match[2].split())
+        for other, initializer in _constants_in(file.text):
             if other not in followed and followed & {*re.findall(r"\w+", initializer)}:
                 followed.add(other)
                 declared.append(f"constexpr decltype({other}) {other} = {initializer};")
     return Changes(tuple(edits), "".join(f" {one}" for one in declared), taken=tuple(taken))
+
+
+def _constants_in(text: str) -> Iterator[tuple[str, str]]:
+    """Constants outside of functions with their initializers: `constexpr int A = 1, B = A * 2;`."""
+    for match in _CONSTANT.finditer(text):
+        first, *others = re.split(r",\s*(?=\w+\s*=)", " ".join(match[2].split()))
+        yield match[1], first
+        for name, _, initializer in (one.partition("=") for one in others):
+            yield name.strip(), initializer.strip()
 
 
 def _of_member(text: KernelText, name: str, value: int) -> list[Edit]:

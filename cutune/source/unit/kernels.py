@@ -363,14 +363,17 @@ class _Unknown(Exception):
 
 
 def passed_structure(
-    structures: Structures, argument: int, words: Sequence[str]
+    structures: Structures, argument: int, parameter: DeclaredParameter
 ) -> PassedStructure | None:
     """All that a structure holds, an argument of a kernel by value; None: it is not known."""
-    structure = structures.of(words)
+    structure = structures.of(parameter.value)
     if structure is None:
         return None
     try:
         members, size, _ = _passed(structures, structure, "", ())
+        for one in members:
+            if EXTENT.fullmatch(f"{parameter.name}.{one.path}"):
+                raise _Unknown(one.path)
     except _Unknown as unknown:
         return PassedStructure(argument, structure.path, unknown=str(unknown))
     return PassedStructure(argument, structure.path, size, tuple(members))
@@ -540,7 +543,7 @@ def declared_kernels(unit: Unit, structures: Structures) -> Iterator[Kernel]:
                 found
                 for place, one in enumerate(declared)
                 if not text.type_parameters & {*one.value}
-                if (found := passed_structure(structures, place, one.value)) is not None
+                if (found := passed_structure(structures, place, one)) is not None
             ),
             scope=scope_around(part.syntax, function.first),
         )

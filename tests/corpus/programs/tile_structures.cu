@@ -9,8 +9,9 @@
 #define LANES 128
 #define OUTPUTS 4
 #define SIDE 16
-#define PART 64
 #define WIDTH 64
+
+constexpr int LEFT = 1, PART = 64;
 
 enum Border { zero, nearest };
 
@@ -103,9 +104,9 @@ __global__ void right_image(Image image) {
 // Numbers of two bytes, a vector, and a size.
 __global__ void right_halves(const __half *from, float *to, __half by, __nv_bfloat16 more, float4 four,
                              std::size_t n) {
-    __shared__ float part[PART + 2];
+    __shared__ float part[PART + 2 * LEFT];
     const std::size_t i = (std::size_t)blockIdx.x * PART + threadIdx.x;
-    part[threadIdx.x + 1] = i < n ? __half2float(from[i]) : 0;
+    part[threadIdx.x + LEFT] = i < n ? __half2float(from[i]) : 0;
     if (threadIdx.x == 0) part[0] = i > 0 && i - 1 < n ? __half2float(from[i - 1]) : 0;
     if (threadIdx.x == PART - 1) part[PART + 1] = i + 1 < n ? __half2float(from[i + 1]) : 0;
     __syncthreads();
