@@ -43,7 +43,7 @@ from cutune.emulator.machine import Hazards, LaunchCounters, LoadedModule, host_
 from cutune.measure import tile_costs
 from cutune.measure.replay.replay import GHOSTS
 from cutune.measure.trial_code import (
-    NotSplit,
+    UnknownMember,
     functions_reached,
     tried_code,
     unknown_code,
@@ -148,7 +148,7 @@ def _tried(text: str, kernel: Kernel, copies: Copies) -> tuple[list[Found], dict
         loaded = LoadedModule(assemble(module, {one for _, of in instances for one in of.values()}))
     except (PtxError, CutuneError):
         return none("it cannot be run on the emulated device")
-    except NotSplit as error:
+    except UnknownMember as error:
         return none(str(error))
     is_in_turn = all(one.transform == repeat.NAME for one in copies)
     found: list[Found] = [(index, (), 1) for index in range(len(copies))]

@@ -40,7 +40,7 @@ _REALS, _OTHERS = ("f", "bf"), ("u", "s")
 Instances = list[tuple[Kernel, Mapping[str, str]]]
 
 
-class NotSplit(Exception):
+class UnknownMember(Exception):
     """What a structure holds cannot be tried."""
 
 
@@ -49,7 +49,7 @@ def tried_code(
 ) -> tuple[str, Module, Instances]:
     """Return a text without structures as parameters, its module, and `instances_of`.
 
-    Raises NotSplit, PtxError.
+    Raises UnknownMember, PtxError.
     """
     module = parsed(text)
     instances = [*instances_of(module, kernel, [one.kernel for one in copies])]
@@ -80,7 +80,7 @@ class _Split:
         for structure in self.kernel.passed:
             if structure.unknown:
                 name = f"{self.kernel.parameters[structure.argument].name}.{structure.unknown}"
-                raise NotSplit(f"it is not known what '{name}' is")
+                raise UnknownMember(f"it is not known what '{name}' is")
             found[structure.argument] = structure.bytes, structure.members
         return found
 
@@ -126,7 +126,7 @@ class _Split:
     def _entry(self, entry: str) -> tuple[int, int]:
         found = re.search(rf"\.entry\s+{re.escape(entry)}\s*\(.*?^\}}", self.text, _WHOLE)
         if found is None:
-            raise NotSplit("its code is written otherwise")
+            raise UnknownMember("its code is written otherwise")
         return found.span()
 
     def _loaded(self, entry: str, body: str) -> str:
@@ -136,7 +136,7 @@ class _Split:
             at = {one.offset: one for one in members}
             declared = re.search(_DECLARED.format(name=re.escape(name)), body)
             if declared is None or int(declared[1]) != size:
-                raise NotSplit(f"'{own}' is compiled to something else than its text tells")
+                raise UnknownMember(f"'{own}' is compiled to something else than its text tells")
 
             def loads(
                 match: re.Match[str], place: int = place, at: Mapping[int, PassedMember] = at
@@ -145,7 +145,7 @@ class _Split:
 
             body = re.sub(_LOAD.format(name=re.escape(name)), loads, body)
             if len(re.findall(rf"\b{re.escape(name)}\b", body)) != 1:
-                raise NotSplit(f"it asks for places within the structure '{own}'")
+                raise UnknownMember(f"it asks for places within the structure '{own}'")
         return body
 
     def _loads(
@@ -154,24 +154,24 @@ class _Split:
         own, kind = self.kernel.parameters[place].name, match[2]
         before = match.string[: match.start()].rpartition("\n")[2].rpartition(";")[2]
         if before.strip():
-            raise NotSplit("its code is written otherwise")
+            raise UnknownMember("its code is written otherwise")
         width, said = TYPE_BYTES.get(kind, 0), list[str]()
         for number, register in enumerate(re.findall(r"%\w+", match[3])):
             offset = int(match[4] or 0) + number * width
             member = at.get(offset)
             if member is None or member.bytes != width:
-                raise NotSplit(f"it reads a part of the structure '{own}' that is no member")
+                raise UnknownMember(f"it reads a part of the structure '{own}' that is no member")
             name = f"{own}.{member.path}" if member.path else own
             if member.type.count("*") > 1:
-                raise NotSplit(f"'{name}' is a pointer to pointers")
+                raise UnknownMember(f"'{name}' is a pointer to pointers")
             if member.is_integer and not member.steps:
-                raise NotSplit(
+                raise UnknownMember(
                     f"a launch cannot be asked for '{name}', an integer of arrays in arrays"
                 )
             known = HALVES.get(" ".join(member.words), kind)
             is_real = not (member.is_integer or member.is_pointer)
             if known.startswith(_OTHERS if is_real else _REALS):
-                raise NotSplit(f"it reads '{name}' as something else")
+                raise UnknownMember(f"it reads '{name}' as something else")
             self._read.add((place, offset))
             said.append(f"ld.param.{known} {register}, [{entry}_param_{place}_{offset}];")
         return "\n".join(said)
