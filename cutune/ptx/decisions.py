@@ -26,6 +26,7 @@ from math import inf
 from cutune.ptx.named_numbers import REALS, literal, type_of
 from cutune.ptx.of_place import (
     Body,
+    in_uneven_loops,
     is_branch,
     labels_of,
     registers_of_places,
@@ -248,46 +249,59 @@ class Decisions:
         return len(sizes) == 2 and len(others) < 2 and not is_asked and is_small and moved <= _MOVED
 
     def _is_of_first_blocks(self, one: Instruction) -> bool:
-        """Is an index, made of places and numbers alone, compared with a number, and larger in all
-        but the first blocks? These are there in trials, whatever leads to the comparison.
+        """Is an index of one dimension, made of places and numbers alone, compared with a number,
+        and larger in all but the first blocks? These are in trials, with all their rounds of loops
+        that end alike in all launches.
         """
         number = literal(one.operands[2]) if one.opcode == "setp" else None
         if number is None or type_of(one, 0)[:1] != "s":
             return False
-        least = self._in_later_blocks(one.operands[1], ())
-        return least is not None and least > number
+        of_blocks = set[str]()
+        least = self._in_later_blocks(one.operands[1], of_blocks, ())
+        return least is not None and least > number and len(of_blocks) == 1
 
-    def _in_later_blocks(self, name: str, within: tuple[str, ...]) -> int | None:
+    def _in_later_blocks(
+        self, name: str, of_blocks: set[str], within: tuple[str, ...]
+    ) -> int | None:
         """What a register holds at least where the places of blocks are; None: nobody knows.
 
-        `within`: registers that are made of it.
+        `of_blocks` gets the places that it is made of; `within`: registers that are made of it.
         """
         if (number := literal(name)) is not None:
             return number
         if name.startswith("%ctaid"):
+            of_blocks.add(name)
             return _FIRST_BLOCKS
         if name.startswith(("%tid", "%ntid")):
             return 0
-        writers = self._values.writers.get(name, ())
-        if name in within or len(within) > _DEEPEST or not writers:
+        writers = [*self._values.writers.get(name, ())]
+        steps = [one for one in writers if one.opcode == "add" and name in one.operands[1:]]
+        first = [one for one in writers if one not in steps]
+        # Which of several it is must not follow from sizes.
+        is_one = len(first) == 1 or (bool(first) and name in self._of_place)
+        if name in within or len(within) > _DEEPEST or not is_one:
+            return None
+        # A loop goes on with it.
+        if any(id(one) in self._in_uneven or (literal(one.operands[2]) or -1) < 0 for one in steps):
             return None
         found = list[int]()
-        for one in writers:
-            if one.opcode == "add" and name in one.operands[1:3] and name == one.operands[0]:
-                # A loop goes on with it.
-                step = literal(one.operands[2])
-                if step is None or step < 0:
-                    return None
-                continue
-            each = [self._in_later_blocks(o, (*within, name)) for o in one.operands[1:]]
+        for one in first:
+            each = [self._in_later_blocks(o, of_blocks, (*within, name)) for o in one.operands[1:]]
             known = [least for least in each if least is not None]
-            least = _least_of(one, known) if len(known) == len(each) else None
-            if one.opcode == "or" and len(known) == len(each) and min(known) >= 0:
-                least = 0
-            if least is None or one.guard:
+            if len(known) < len(each) or one.guard:
+                return None
+            is_positive = one.opcode == "or" and min(known) >= 0
+            least = 0 if is_positive else _least_of(one, known)
+            if least is None:
                 return None
             found.append(least)
-        return min(found, default=None)
+        return min(found)
+
+    @cached_property
+    def _in_uneven(self) -> frozenset[int]:
+        """Instructions, by identity, of loops whose rounds are others at other sizes."""
+        body = self._values.body
+        return frozenset(id(body[place]) for place in in_uneven_loops(body, self._of_place))
 
     @cached_property
     def _indices(self) -> frozenset[str]:
