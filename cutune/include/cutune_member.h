@@ -29,6 +29,16 @@ struct cutune_place<M T::*, member> {
     static const M &of(const T &object) { return object.*member; }
 };
 
+// An element of an array that is a member.
+template <class Pointer, Pointer member, unsigned index>
+struct cutune_item;
+
+template <class M, size_t count, class T, M (T::*member)[count], unsigned index>
+struct cutune_item<M (T::*)[count], member, index> {
+    typedef M type;
+    static const M &of(const T &object) { return (object.*member)[index]; }
+};
+
 // Several of them, one after the other.
 template <class First, class... Rest>
 struct cutune_places {

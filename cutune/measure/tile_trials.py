@@ -27,7 +27,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import count, islice, product
+from itertools import chain, count, islice, product
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,13 @@ from cutune.emulator.build import digest_of_sources
 from cutune.emulator.machine import Hazards, LaunchCounters, LoadedModule, host_threads
 from cutune.measure import tile_costs
 from cutune.measure.replay.replay import GHOSTS
-from cutune.measure.trial_code import functions_reached, instances_of, unknown_code
+from cutune.measure.trial_code import (
+    UnknownMember,
+    functions_reached,
+    tried_code,
+    unknown_code,
+    writes_to_constants,
+)
 from cutune.measure.trial_contents import LaunchVariables, TrialContents, near_numbers, same_numbers
 from cutune.measure.trial_functions import with_functions
 from cutune.measure.trial_launches import (
@@ -51,6 +57,7 @@ from cutune.measure.trial_launches import (
     TriedLaunch,
     arrays_behind,
     arrays_of,
+    batches,
     grid_at,
     has_parts,
     has_several,
@@ -60,6 +67,7 @@ from cutune.measure.trial_launches import (
     only_where,
     tiles_of,
     tried_sizes,
+    with_small_numbers,
     without_most_large,
 )
 from cutune.measure.trial_outcomes import Outcomes
@@ -67,7 +75,6 @@ from cutune.measure.trial_parameters import Domain, LaunchParameters, Numbers, S
 from cutune.proof.variants import repeat
 from cutune.proof.variants.tiles import OF_ORDER, ON_DATA
 from cutune.ptx.named_numbers import PointerParameters, asks_for_more, literals, tested_numbers
-from cutune.ptx.parse import parsed
 from cutune.ptx.tried_sizes import SizesOfFunctions, TriedSizes
 from cutune.ptx.types import Function, Module, PtxError
 from cutune.source.kernel_variant import ASKED, KernelVariant, Tile
@@ -76,8 +83,6 @@ from cutune.toolchain.cache import cache_folder, keep_whole, kept_whole, key_of
 from cutune.toolchain.device import profile
 from cutune.toolchain.device.thread_block import LARGEST_SHARED, Block
 
-#: Copies that are tried; others only where none of these does the same.
-MOST_TRIED = 12
 _OTHER_LAUNCHES = "its launches are not those of others"
 _OTHER_INSTANCES = "it does something else in another instance of the template"
 _NOT_PREFERRED = "others whose blocks cover as much are counted to cost less"
@@ -91,11 +96,9 @@ _NAMED = 40
 _FARTHEST, _FARTHEST_ASKED = 9, 4096
 #: Launches with all kinds of contents; others have one each.
 _THOROUGH = 16
-#: Contents at random: what variables hold at first, and other numbers.
-_RANDOM = (0, 3)
+_RANDOM = (0, 3)  # contents: what variables hold at first, and other numbers
 _WATCHED = 96  # launches at most, the largest first
-#: As the checker has it.
-_UNWRITTEN = "unwritten_shared"
+_UNWRITTEN = "unwritten_shared"  # as the checker has it
 #: The architecture that PTX is for.
 _TARGET = re.compile(r"^\.target\b.*$", re.MULTILINE)
 #: The modules on which answers depend.
@@ -118,7 +121,7 @@ def copies_that_do_the_same(
     architectures of which the code is the same: the machine executes the instructions of any.
     """
     asked = [(one.name, one.kernel, one.tile, one.transform) for one in copies]
-    about = kernel.name, kernel.parameters, kernel.block_use.order, asked
+    about = kernel.name, kernel.parameters, kernel.passed, kernel.block_use.order, asked
     made_of = (one.read_text("utf-8") for one in _JUDGES)
     code = _TARGET.sub("", text)
     key = key_of(*made_of, digest_of_sources(), repr(tile_costs.limits()), code, repr(about))
@@ -137,14 +140,15 @@ def _tried(text: str, kernel: Kernel, copies: Copies) -> tuple[list[Found], dict
         return [], dict.fromkeys((one.name for one in copies), said)
 
     try:
-        module = parsed(text)
-        instances = [*instances_of(module, kernel, [one.kernel for one in copies])]
+        text, module, instances = tried_code(text, kernel, copies)
         if not instances:
             return none("it is not compiled")
         # A launch takes longer in a module of all kernels, of each of whose blocks it may tell.
         loaded = LoadedModule(assemble(module, {one for _, of in instances for one in of.values()}))
     except (PtxError, CutuneError):
         return none("it cannot be run on the emulated device")
+    except UnknownMember as error:
+        return none(str(error))
     is_in_turn = all(one.transform == repeat.NAME for one in copies)
     found: list[Found] = [(index, (), 1) for index in range(len(copies))]
     reasons: dict[str, str] = {}
@@ -166,7 +170,7 @@ def _tried_instance(trial: _Trial, copies: Copies) -> tuple[list[Found], dict[st
     found, reasons = list[Found](), dict[str, str]()
     if reason := trial.obstacle(trial.entries[trial.kernel.name]):
         return found, dict.fromkeys((one.name for one in copies), reason)
-    for some in _batches(trial, copies):
+    for some in batches(copies, trial.order):
         tried = [copies[index] for index in some]
         # Sizes that are tried follow the blocks of the copies that are.
         watched = tuple(one.kernel for one in tried if not trial.is_in_turn)
@@ -180,16 +184,6 @@ def _tried_instance(trial: _Trial, copies: Copies) -> tuple[list[Found], dict[st
     names = dict.fromkeys(one.name for one in copies)
     left = f"{_NOT_PREFERRED}: {len(reasons)} of {len(names)} were tried"
     return found, dict.fromkeys(names, left) | reasons
-
-
-def _batches(trial: _Trial, copies: Copies) -> Iterator[list[int]]:
-    """The places of copies of so many names at a time, those of a name together."""
-    names = [*dict.fromkeys(one.name for one in copies)]
-    if len(names) > MOST_TRIED:
-        names = [*dict.fromkeys(copies[index].name for index in trial.order(copies))]
-    for first in range(0, len(names), MOST_TRIED):
-        some = {*names[first : first + MOST_TRIED]}
-        yield [index for index, one in enumerate(copies) if one.name in some]
 
 
 @dataclass(frozen=True)
@@ -261,13 +255,17 @@ class _Trial:
             return "it adds up rounded numbers by atomic operations"
         if self.kernel.block_use.order[1]:
             return OF_ORDER.format(self.kernel.block_use.order[0])
-        if any(self._given.kind(index) is None for index in range(len(self.kernel.parameters))):
-            return "a parameter is no number and no pointer to numbers"
+        kinds = {one.name: self._given.kind(n) for n, one in enumerate(self.kernel.parameters)}
+        if other := next((name for name, kind in kinds.items() if kind is None), None):
+            return f"a parameter is no number and no pointer to numbers: '{other}'"
         if len(code.parameters) != len(self.kernel.parameters):
             return "it has other parameters than its text"
         if not self._given.combined:
             return "it compares numbers that its launch tells with many others"
-        return unknown_code(self.module, entry)
+        if said := unknown_code(self.module, entry):
+            return said
+        writes = writes_to_constants(self.module, entry, self.kernel)
+        return "it writes through a pointer to constants" if writes else ""
 
     def _functions(self, entry: str) -> list[Function]:
         return [self.module.functions[name] for name in functions_reached(self.module, entry)]
@@ -432,7 +430,9 @@ class _Trial:
         """Launch the kernel or a copy, of a module that notes what it does."""
         noting = replace(self, loaded=loaded, is_noted=True)
         kinds = range(3 if self.is_in_turn else 1)  # Else it is sizes that decide.
-        for launch, contents in islice(product(tried, kinds), _WATCHED):
+        # What asks whether a size is a small number may not have seen it in these.
+        few = chain(islice(product(tried, kinds), _WATCHED), with_small_numbers(tried))
+        for launch, contents in few:
             if (grid := grid_at(tile, dict(launch.sizes))) is not None:
                 noting._run(self.entries[kernel], grid, tile, launch, contents)
                 yield

@@ -20,9 +20,13 @@ from cutune.ptx.tried_sizes import TriedSizes
 from cutune.source.kernel_variant import ASKED, KernelVariant, Tile
 from cutune.toolchain.device.thread_block import GRID_LIMITS, Block, threads_of
 
+#: Copies that are tried; others only where none of these does the same.
+MOST_TRIED = 12
 #: Launches with more are alike where there are many: one of so many is tried.
 _LARGE, _OF_LARGE = 250_000, 5
 _PAGE = 4096
+#: Flags and enumerators are mostly no larger.
+_SMALL = 4
 #: Launches that reach further, as where an index wraps around at a small size, are not tried.
 _MOST_BYTES = 1 << 28
 
@@ -111,6 +115,16 @@ def without_most_large(
     return [*tried[:: _OF_LARGE if len(tried) > few else 1], *others]
 
 
+def with_small_numbers(launches: Iterable[TriedLaunch]) -> Iterator[tuple[TriedLaunch, int]]:
+    """Yield a launch for each size that is a small number, with the kind of its contents."""
+    seen = set[tuple[str, int]]()
+    for one in launches:
+        small = {pair for pair in one.sizes if pair[1] <= _SMALL}
+        if not small <= seen:
+            seen |= small
+            yield one, 0
+
+
 def _ended(launches: Iterable[TriedLaunch], ended_well: EndedWell) -> Iterator[TriedLaunch]:
     return (found for one in launches if (found := ended_well(one)) is not None)
 
@@ -129,6 +143,21 @@ def _of_large(
             count += 1
             yield found
     yield from islice(_ended(left, ended_well), max(0, few - count))
+
+
+def batches(
+    copies: Sequence[KernelVariant], order: Callable[[Sequence[KernelVariant]], Sequence[int]]
+) -> Iterator[list[int]]:
+    """The places of copies of so many names at a time, those of a name together.
+
+    `order`: gives places, those first that may be chosen.
+    """
+    names = [*dict.fromkeys(one.name for one in copies)]
+    if len(names) > MOST_TRIED:
+        names = [*dict.fromkeys(copies[index].name for index in order(copies))]
+    for first in range(0, len(names), MOST_TRIED):
+        some = {*names[first : first + MOST_TRIED]}
+        yield [index for index, one in enumerate(copies) if one.name in some]
 
 
 def may_join(copy: KernelVariant, found: Sequence[KernelVariant]) -> bool:

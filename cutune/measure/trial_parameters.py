@@ -127,6 +127,9 @@ class SizesTried:
             yield {**dict.fromkeys(self.integers, _FEW_STEPS), **each, **asked}
 
 
+#: The letters of real numbers; `b`: the upper half of a `float`.
+_REALS = {"float": "f", "double": "d", "half": "e", "__half": "e"}
+_REALS |= {"__nv_bfloat16": "b", "nv_bfloat16": "b"}
 #: Combinations of values of real numbers that a kernel compares with others, at most.
 _MOST_COMBINED = 16
 
@@ -142,11 +145,11 @@ class LaunchParameters:
     compared: Mapping[int, frozenset[float]]
 
     def kind(self, index: int) -> str | None:
-        """`p`: a pointer; `i`: an integer; `f`, `d`: a number; None: something else."""
+        """`p`: a pointer; `i`: an integer; one of `_REALS`: a number; None: something else."""
         parameter = self.kernel.parameters[index]
         if parameter.is_pointer:
             return "p" if parameter.type.count("*") == 1 else None
-        real = {"float": "f", "double": "d"}.get(" ".join(parameter.words))
+        real = _REALS.get(" ".join(parameter.words))
         return real or ("i" if parameter.integer is not None else None)
 
     @property
@@ -172,7 +175,7 @@ class LaunchParameters:
                 )
             ]
             for index in range(len(self.kernel.parameters))
-            if self.kind(index) in ("f", "d")
+            if self.kind(index) in _REALS.values()
         ]
         found = [*product(*each)]
         return found if len(found) <= _MOST_COMBINED else []
@@ -197,6 +200,8 @@ class LaunchParameters:
             elif kind == "i":
                 value = sizes[parameter.name] & ((1 << 8 * place.size) - 1)
                 buffer[at] = value.to_bytes(place.size, "little")
+            elif kind == "b":
+                buffer[at] = struct.pack("<f", reals[index])[2:]
             else:
                 buffer[at] = struct.pack(f"<{kind}", reals[index])
         return bytes(buffer)

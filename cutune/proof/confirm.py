@@ -36,7 +36,7 @@ from cutune.source.unit.integers import integer_type
 from cutune.toolchain.kernel_names import demangled, shown_parameters
 
 #: Arguments of a launch are numbered by the bits of a word.
-_MOST_ARGUMENTS = 60
+MOST_ARGUMENTS = 60
 #: How much tighter than the known guard a bound of a copy may be, which does several ids.
 _MOST_STEPS = 9
 #: Instead of a place within a parameter.
@@ -45,7 +45,7 @@ _POINTER_BYTES = 8
 #: From so many bits on, numbers are those of their type where they fit into 31 bits.
 _LONG_BITS = 32
 #: Of so many pointers a launch asks the driver once (`cutune_memory`); structures may hold more.
-_MOST_ASKED = 16
+MOST_ASKED = 16
 _REALS = frozenset({"float", "double", "half", "__half", "__nv_bfloat16", "nv_bfloat16"})
 Pairs = tuple[tuple[int, int], ...]
 Names = Mapping[str, str]
@@ -89,7 +89,7 @@ def as_compiled(kernel: Kernel, proven: ProvenCode, members: Sequence[MemberPlac
     is_template = bool(kernel.template_parameters)
     if is_template and not known.pure_dimensions and len({proof.name for proof in proofs}) > 1:
         known = _of_some(kernel, instances) or known
-    if known.members and len(known.argument_names) > _MOST_ARGUMENTS:
+    if known.members and len(known.argument_names) > MOST_ARGUMENTS:
         return as_compiled(replace(kernel, members=()), proven)
     return replace(known, proven_for=proven.versions)
 
@@ -445,9 +445,9 @@ def _meeting(kernel: Kernel, proofs: Sequence[EntryProof]) -> tuple[Pairs, Pairs
     before = len(kernel.parameters) + len(kernel.members)
     # Where the text does not list all parameters, it is not known what lies behind them.
     are_listed = all(len(proof.parameters) == len(kernel.parameters) for proof in proofs)
-    if inner and (not are_listed or before + len(inner) > _MOST_ARGUMENTS):
+    if inner and (not are_listed or before + len(inner) > MOST_ARGUMENTS):
         return None
-    if inner and len({one for pair in found for one in pair}) > _MOST_ASKED:
+    if inner and len({one for pair in found for one in pair}) > MOST_ASKED:
         return None
     positions = {one: before + index for index, one in enumerate(inner)}
     pairs = {(positions.get(one, one[0]), positions.get(two, two[0])) for one, two in found}

@@ -11,6 +11,7 @@ factors that follow from comparisons have to be other than 0 at once. Nothing ha
 - comparisons of an index, or of what a loop counts, with a size (`i < n`);
 - comparisons that come out alike for all sizes from 1 on (`n > 0`);
 - signs of numbers that cannot be negative, where no size is;
+- comparisons of an index with a number that only the first blocks reach (`i - 63 < 0`);
 - what is made of data: that is told by other functions in its place (`trial_functions`).
 """
 
@@ -25,6 +26,7 @@ from math import inf
 from cutune.ptx.named_numbers import REALS, literal, type_of
 from cutune.ptx.of_place import (
     Body,
+    in_uneven_loops,
     is_branch,
     labels_of,
     registers_of_places,
@@ -50,6 +52,8 @@ _KEEPS_SIGN = frozenset(
 _PRODUCTS = frozenset({"mul", "mad", "fma"})
 #: Zero as PTX writes it, by the types of numbers.
 ZEROS = {"f32": "0f00000000", "f64": "0d0000000000000000"}
+#: Blocks that are there in most trials, in each dimension.
+_FIRST_BLOCKS = 2
 #: Writers of a register that are followed.
 _DEEPEST = 12
 #: In place of the basic block of a predicate that ways bring along.
@@ -229,7 +233,7 @@ class Decisions:
         `multiple`: of a size, with which an index is compared at most.
         """
         is_usual = self._is_of_index(one, multiple) or self._is_certain(one)
-        return self._is_open(one) and not is_usual
+        return self._is_open(one) and not (is_usual or self._is_of_first_blocks(one))
 
     def _is_of_index(self, one: Instruction, multiple: float = inf) -> bool:
         """Is an index, or what a loop counts, compared with a size?
@@ -243,6 +247,61 @@ class Decisions:
         moved = max(map(self._values.moved_by, others), default=0)
         is_asked = multiple < inf and len(others) != 1
         return len(sizes) == 2 and len(others) < 2 and not is_asked and is_small and moved <= _MOVED
+
+    def _is_of_first_blocks(self, one: Instruction) -> bool:
+        """Is an index of one dimension, made of places and numbers alone, compared with a number,
+        and larger in all but the first blocks? These are in trials, with all their rounds of loops
+        that end alike in all launches.
+        """
+        number = literal(one.operands[2]) if one.opcode == "setp" else None
+        if number is None or type_of(one, 0)[:1] != "s":
+            return False
+        of_blocks = set[str]()
+        least = self._in_later_blocks(one.operands[1], of_blocks, ())
+        return least is not None and least > number and len(of_blocks) == 1
+
+    def _in_later_blocks(
+        self, name: str, of_blocks: set[str], within: tuple[str, ...]
+    ) -> int | None:
+        """What a register holds at least where the places of blocks are; None: nobody knows.
+
+        `of_blocks` gets the places that it is made of; `within`: registers that are made of it.
+        """
+        if (number := literal(name)) is not None:
+            return number
+        if name.startswith("%ctaid"):
+            of_blocks.add(name)
+            return _FIRST_BLOCKS
+        if name.startswith(("%tid", "%ntid")):
+            return 0
+        writers = [*self._values.writers.get(name, ())]
+        steps = [one for one in writers if one.opcode == "add" and name in one.operands[1:]]
+        first = [one for one in writers if one not in steps]
+        # Which of several it is must not follow from sizes.
+        is_one = len(first) == 1 or (bool(first) and name in self._of_place)
+        if name in within or len(within) > _DEEPEST or not is_one:
+            return None
+        # A loop goes on with it.
+        if any(id(one) in self._in_uneven or (literal(one.operands[2]) or -1) < 0 for one in steps):
+            return None
+        found = list[int]()
+        for one in first:
+            each = [self._in_later_blocks(o, of_blocks, (*within, name)) for o in one.operands[1:]]
+            known = [least for least in each if least is not None]
+            if len(known) < len(each) or one.guard:
+                return None
+            is_positive = one.opcode == "or" and min(known) >= 0
+            least = 0 if is_positive else _least_of(one, known)
+            if least is None:
+                return None
+            found.append(least)
+        return min(found)
+
+    @cached_property
+    def _in_uneven(self) -> frozenset[int]:
+        """Instructions, by identity, of loops whose rounds are others at other sizes."""
+        body = self._values.body
+        return frozenset(id(body[place]) for place in in_uneven_loops(body, self._of_place))
 
     @cached_property
     def _indices(self) -> frozenset[str]:
@@ -286,20 +345,9 @@ class Decisions:
             # What is taken away from a size.
             is_sum = one.opcode == "add" and None not in each
             return sum(least for least in each if least is not None) if is_sum else None
-        match one.opcode:
-            case "mov" | "cvt":
-                return known[0]
-            case "add":
-                return known[0] + known[1]
-            case "mul" if "hi" not in one.modifiers:
-                return known[0] * known[1]
-            case "mad" if "hi" not in one.modifiers:
-                return known[0] * known[1] + known[2]
-            case "shl":
-                return known[0] << min(known[1], 64)
-            case "shr" if literal(one.operands[2]) is not None:
-                return known[0] >> known[1]
-        return None
+        if one.opcode == "shr" and literal(one.operands[2]) is not None:
+            return known[0] >> known[1]
+        return _least_of(one, known)
 
     def _others(self, one: Instruction) -> tuple[str, ...]:
         kind = type_of(one, 0)
@@ -357,6 +405,25 @@ class Decisions:
         operands = one.operands[1:3] if one.opcode == "selp" else one.operands[1:]
         are_positive = all(_is_positive(operand, positive, least) for operand in operands)
         return one.opcode in _KEEPS_SIGN and are_positive
+
+
+def _least_of(one: Instruction, known: list[int]) -> int | None:
+    """What an instruction gives at least, of operands that are at least these."""
+    factors = known[: 1 if one.opcode == "shl" else 2]
+    if one.opcode in ("mul", "mad", "shl") and ("hi" in one.modifiers or min(factors) < 0):
+        return None
+    match one.opcode:
+        case "mov" | "cvt":
+            return known[0]
+        case "add":
+            return known[0] + known[1]
+        case "mul":
+            return known[0] * known[1]
+        case "mad":
+            return known[0] * known[1] + known[2]
+        case "shl" if literal(one.operands[2]) is not None:
+            return known[0] << min(known[1], 64)
+    return None
 
 
 def _in_blocks(body: Body) -> Iterator[tuple[int, Instruction]]:

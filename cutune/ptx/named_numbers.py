@@ -21,6 +21,7 @@ from cutune.ptx.units import bytes_of
 
 REALS = frozenset({"f16", "f16x2", "bf16", "bf16x2", "f32", "f64"})
 REAL_NUMBER = re.compile(r"0[fFdD][0-9a-fA-F]+")
+_WIDENED = (("f64", "f32"), ("f32", "f16"))
 _INTEGER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)U?")
 #: Operations whose literals are compared with sizes or data, or move them.
 _NAMING = frozenset(
@@ -116,7 +117,7 @@ def _unchanged_parameters(kernel: Function) -> dict[str, int]:
         if one.opcode in LOADS and named and "param" in spaces(one):
             found[one.operands[0]] = named[0]
         elif one.operands[-1] in found and (
-            one.opcode in ("mov", "abs", "neg") or one.modifiers == ("f64", "f32")
+            one.opcode in ("mov", "abs", "neg") or one.modifiers in _WIDENED
         ):
             found[one.operands[0]] = found[one.operands[-1]]
     return found

@@ -116,7 +116,16 @@ def is_branch(item: Instruction | Label) -> TypeGuard[Instruction]:
     return isinstance(item, Instruction) and item.opcode == "bra"
 
 
-def _ends_alike(body: Body, begin: int, end: int, found: set[str]) -> bool:
+def in_uneven_loops(body: Body, of_places: Set[str]) -> set[int]:
+    """Return where instructions are in a loop whose rounds may be more in another launch.
+
+    `of_places`: see `registers_of_places`.
+    """
+    uneven = (loop for loop in loops(body) if not _ends_alike(body, *loop, of_places))
+    return {place for begin, end in uneven for place in range(begin, end + 1)}
+
+
+def _ends_alike(body: Body, begin: int, end: int, found: Set[str]) -> bool:
     """Do only registers of places decide how often a loop goes round?"""
     labels = labels_of(body)
     for place in range(begin, end + 1):

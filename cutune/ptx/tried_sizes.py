@@ -461,7 +461,7 @@ class FollowedSizes:
         )
 
     def _is_real_use(self, one: Instruction) -> bool:
-        if one.opcode in MEMORY | {"call"}:
+        if one.opcode in MEMORY | {"call", "mov"}:
             return True
         if id(one) in self._tests:
             place, numbers = self._tests[id(one)]

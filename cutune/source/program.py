@@ -20,7 +20,7 @@ from cutune.core.typed import SiteNumber, Text
 from cutune.source.candidates import BlockRange, BlockUse
 from cutune.source.host_formula import Formula
 from cutune.source.kernel_variant import KernelVariant
-from cutune.source.unit.integers import QUALIFIERS, IntegerType, integer_type
+from cutune.source.unit.integers import QUALIFIERS, IntegerType, PassedStructure, integer_type
 from cutune.space.parameter import Parameter
 from cutune.toolchain.device.thread_block import EXTENTS, Block
 from cutune.toolchain.kernel_names import may_call
@@ -328,14 +328,14 @@ class Kernel:
     single_thread: tuple[str, ...] = ()
     #: PTX versions for which it is proven (80 for compute_80); empty: the compiler was not asked.
     proven_for: tuple[int, ...] = ()
-    #: The copy that is launched with any other than the program's own thread block.
-    copy: KernelCopy | None = None
+    copy: KernelCopy | None = None  # launched with any other than the program's own thread block
     #: Mangled names of those instances of a template for which this is not proven, and why.
     unproven: tuple[tuple[str, Impurity], ...] = ()
     #: Mangled names of its instances.
     entries: tuple[str, ...] = ()
     #: The structures whose members are data parameters; None where one is not known.
     layouts: tuple[Layout, ...] | None = ()
+    passed: tuple[PassedStructure, ...] = ()  # all that structures among its arguments hold
     #: The code of the translation unit that defines it, if it is another one.
     elsewhere: CompiledCode | None = None
     #: Copies among which a launch may choose, too; names of those that it may not have, and why.

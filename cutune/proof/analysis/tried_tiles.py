@@ -15,7 +15,13 @@ from cutune.core.codes import Code
 from cutune.proof.compiled import Compile, compiled_changes
 from cutune.proof.variants.check import against, launching
 from cutune.proof.variants.text import left_out
-from cutune.proof.variants.tiles import NAME, tile_candidates, untried
+from cutune.proof.variants.tiles import (
+    NAME,
+    passed_integers,
+    passed_pointers,
+    tile_candidates,
+    untried,
+)
 from cutune.ptx.parse import parsed
 from cutune.ptx.types import UNREADABLE
 from cutune.source.kernel_variant import KernelVariant
@@ -208,13 +214,27 @@ def with_tiles(kernel: Kernel, tiles: Tiles | None) -> Kernel:
         for block, extent in zip(tile.own_block, tile.extents, strict=True)
     )
     guards = {*tile.names}
-    integers = (p.name for p in kernel.parameters if p.integer is not None)
+    kernel = _with_passed(kernel)
+    integers = [p.name for p in kernel.parameters if p.integer is not None]
+    integers += [member.name for member in kernel.members]
     sizes = tuple(
         DataParameter(name, Role.GUARD if name in guards else Role.BOUND) for name in integers
     )
     return replace(
         kernel, impurity=None, dimensions=(x, y, z), data_parameters=sizes, variants=tiles.same
     )
+
+
+def _with_passed(kernel: Kernel) -> Kernel:
+    """Return the kernel with all that structures hold of which copies ask."""
+    if not kernel.passed:
+        return kernel
+    members, pointers = passed_integers(kernel), (*passed_pointers(kernel),)
+    before = len(kernel.parameters) + len(members)
+    first = len(kernel.parameters) + len(kernel.members)
+    moved = {first + n: before + pointers.index(one) for n, one in enumerate(kernel.inner_pointers)}
+    may_meet = tuple((moved.get(a, a), moved.get(b, b)) for a, b in kernel.may_meet)
+    return replace(kernel, members=members, inner_pointers=pointers, may_meet=may_meet)
 
 
 def _left_out(kernel: Kernel, tiles: Tiles) -> Iterator[tuple[str, Impurity]]:

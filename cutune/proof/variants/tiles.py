@@ -26,7 +26,9 @@ from functools import partial
 from itertools import islice, pairwise, product
 from math import prod
 
+from cutune.core.codes import Code
 from cutune.core.source import Edit, Span
+from cutune.proof.confirm import MOST_ARGUMENTS, MOST_ASKED
 from cutune.proof.same_code import tells_active_lanes
 from cutune.proof.variants.repeat import repeated
 from cutune.proof.variants.text import Changes, Illegal, KernelText, span_of
@@ -39,18 +41,15 @@ from cutune.proof.variants.tile_constants import (
     whole_shape,
 )
 from cutune.proof.variants.tile_design import MOST_COMPILED, Chosen, combinations, designed
+from cutune.proof.variants.tile_grids import share_of
 from cutune.ptx.taint import data_oblivious
 from cutune.ptx.types import Function, Module
 from cutune.source.host_formula import (
-    Call,
-    Cast,
     Formula,
-    HostOperation,
     Name,
     Number,
     constant,
     names_of,
-    plain,
     rebuilt,
 )
 from cutune.source.kernel_variant import ASKED, KernelVariant, Tile
@@ -58,6 +57,7 @@ from cutune.source.launches.kernel_copies import launched_alone
 from cutune.source.program import (
     Kernel,
     LaunchSite,
+    MemberParameter,
     Program,
     Verdict,
 )
@@ -72,12 +72,13 @@ from cutune.toolchain.device.thread_block import (
 from cutune.toolchain.kernel_names import base_name
 
 NAME = "tile"
+#: Characters before a launch in which structures are set.
+_FAR_BEFORE = 8192
 #: Values of which launches are tried that ask for a number of blocks.
 _MOST_ASKING = 12
 #: Why nothing is tried.
 ON_DATA, OF_ORDER = "what it does depends on data: {}", "it uses the result of {}"
 MEETS_OTHERWISE = "may bring lanes of a warp together elsewhere, and the kernel asks for them"
-_CEILINGS = frozenset({"ceil", "ceilf", "std::ceil", "std::ceilf"})
 #: Constants outside of functions, which begin a line.
 _CONSTANT = re.compile(
     r"^(?:(?:static|inline)\s+)*const(?:expr)?\s+[\w ]*?\b(\w+)\s*=\s*([^;{}]+);", re.MULTILINE
@@ -257,7 +258,7 @@ def _tiles(
     def shared_out(axis: int) -> dict[str, tuple[int, int]]:
         """Extents that blocks may share out: what a block of the copy gets, and the program's."""
         grid = resolved.grid[axis]
-        both = [[_shared_out(_with(grid, v, m), m) for v in (own, values)] for m in meanings]
+        both = [[share_of(_with(grid, v, m), m) for v in (own, values)] for m in meanings]
         found = {
             a[0]: (b[1], a[1]) for a, b in both if a is not None and b is not None and a[0] == b[0]
         }
@@ -287,16 +288,72 @@ def _bytes(shared: Formula | None, values: Mapping[str, int]) -> int | None:
     return int(found) if found is not None and found == int(found) >= 0 else None
 
 
+def passed_integers(kernel: Kernel) -> tuple[MemberParameter, ...]:
+    """Return the integers of structures that a kernel gets by value, of which launches tell."""
+    return tuple(
+        MemberParameter(
+            f"{kernel.parameters[one.argument].name}.{member.path}",
+            member.type,
+            argument=one.argument,
+            structure=one.name,
+            steps=member.steps,
+        )
+        for one in kernel.passed
+        for member in one.members
+        if member.is_integer and member.steps
+    )
+
+
+def passed_pointers(kernel: Kernel) -> dict[tuple[int, int], str]:
+    """Return the types of pointers in such structures, by argument and first byte."""
+    each = ((one.argument, member) for one in kernel.passed for member in one.members)
+    return {(place, m.offset): m.type for place, m in each if m.is_pointer}
+
+
 def _meanings(site: LaunchSite, kernel: Kernel) -> list[dict[str, str]]:
-    """Parameters of the kernel, by the names that are their arguments, in all their orders."""
+    """Parameters of the kernel, by the names that are their arguments, in all their orders.
+
+    Of members it is a guess: each launch asks whether its grid is that.
+    """
     parameters: dict[str, list[str]] = {}
     for argument, parameter in zip(site.arguments, kernel.parameters, strict=False):
         if parameter.integer is not None:
             parameters.setdefault(argument.strip(), []).append(parameter.name)
+    for one in passed_integers(kernel) if len(site.arguments) == len(kernel.parameters) else ():
+        argument, path = site.arguments[one.argument].strip(), one.name.partition(".")[2]
+        structure = next(s for s in kernel.passed if s.argument == one.argument)
+        if not all(step.startswith("&") for step in one.steps):
+            continue  # An element of an array.
+        outer = [*dict.fromkeys(m.path.partition(".")[0] for m in structure.members)]
+        for text in _values_given(site, argument, path, outer):
+            known = parameters.setdefault(text, [])
+            known += [one.name] if one.name not in known else []
     most = max(map(len, parameters.values()), default=1)
     return [
         {name: its[min(n, len(its) - 1)] for name, its in parameters.items()} for n in range(most)
     ]
+
+
+def _values_given(
+    site: LaunchSite, argument: str, path: str, members: Sequence[str]
+) -> Iterator[str]:
+    """What the host may give a member: `params.n`; what that is set to; a variable of its name."""
+    yield f"{argument}.{path}"
+    yield path.rpartition(".")[2]
+    before = site.source.text[max(0, site.span.start - _FAR_BEFORE) : site.span.start]
+    name = re.escape(argument)
+    if set_to := re.findall(rf"\b{name}\.{re.escape(path)}\s*=\s*([^;,=]+)[;,]", before):
+        yield " ".join(set_to[-1].split())
+    # `Params params = {n, x, y};`, `k<<<…>>>(Params{n, x, y})`
+    lists = re.findall(rf"\b{name}\s*=?\s*(?:\w+\s*)?\{{([^{{}};]*)\}}\s*;", before)
+    lists += re.findall(r"^\w*\s*\{([^{}]*)\}$", argument)
+    if lists and path in members:
+        items = [" ".join(item.split()) for item in lists[-1].split(",")]
+        named = {found[1]: found[2] for i in items if (found := re.match(r"\.(\w+) ?= ?(.*)", i))}
+        place = members.index(path)
+        text = named.get(path, "") if named else items[place] if place < len(items) else ""
+        if text:
+            yield text
 
 
 def _is_launched(block: Block, kernel: Kernel) -> bool:
@@ -332,100 +389,6 @@ def _has_numbers(values: Mapping[str, int]) -> bool:
     return any(name.startswith(NUMBER) for name in values)
 
 
-def _shared_out(grid: Formula, arguments: Mapping[str, str]) -> tuple[str, int] | None:
-    """What the blocks of a dimension share out, as C text, and how much of it each of them gets.
-
-    Of `ceil(n / 16)`, however it is written, `n` and 16; of a number of blocks, that and 1. It is a
-    guess: each launch asks whether the program's own grid is that.
-    """
-    count = constant(grid)
-    if count is not None and not any(name.text in arguments for name in names_of(grid)):
-        return (str(int(count)), 1) if count.denominator == 1 and count > 0 else None
-    match _inner(grid):
-        case HostOperation("/", (numerator, divisor)):
-            found = _quotient(numerator, divisor, arguments)
-        case HostOperation(">>", (numerator, places)) if (shift := constant(places)) is not None:
-            found = _quotient(numerator, Number(Fraction(1 << min(31, int(shift)))), arguments)
-        case HostOperation("+", (HostOperation("/", (numerator, divisor)), one)):
-            # (n - 1) / 16 + 1
-            found = _quotient(numerator, divisor, arguments) if constant(one) == 1 else None
-        case Call(name, (argument,)) if name in _CEILINGS:
-            return _shared_out(argument, arguments)
-        case Call(_, (numerator, divisor)):
-            found = _quotient(numerator, divisor, arguments)
-        case _:
-            found = None
-    if found is None and (extent := _of_arguments(grid, arguments)) is not None:
-        return extent, 1
-    return found
-
-
-def _inner(formula: Formula) -> Formula:
-    found = plain(formula)
-    if isinstance(found, HostOperation):
-        return HostOperation(found.operator, tuple(map(_inner_sum, found.operands)))
-    return found
-
-
-def _inner_sum(formula: Formula) -> Formula:
-    """A quotient in a sum, without casts."""
-    found = plain(formula)
-    return found if isinstance(found, HostOperation) and found.operator == "/" else formula
-
-
-def _quotient(
-    numerator: Formula, divisor: Formula, arguments: Mapping[str, str]
-) -> tuple[str, int] | None:
-    count = constant(divisor)
-    if count is None or count.denominator != 1 or count <= 0:
-        return None
-    terms = [*_terms(numerator, 1)]
-    # A number that is an argument is a size.
-    sizes = [any(name.text in arguments for name in names_of(one)) for one, _ in terms]
-    known = [
-        None if is_size else constant(one) for (one, _), is_size in zip(terms, sizes, strict=True)
-    ]
-    pairs = [*zip(terms, known, strict=True)]
-    numbers = [sign * value for (_, sign), value in pairs if value is not None]
-    others = [term for term, value in pairs if value is None]
-    if sum(numbers) not in (count - 1, -1, 0) or len(others) != 1 or others[0][1] < 0:
-        return None
-    extent = _of_arguments(others[0][0], arguments)
-    return (extent, int(count)) if extent is not None else None
-
-
-def _terms(formula: Formula, sign: int) -> Iterator[tuple[Formula, int]]:
-    seen = formula
-    while isinstance(seen, Cast):
-        seen = seen.operand
-    match seen:
-        case HostOperation("+", (left, right)):
-            yield from _terms(left, sign)
-            yield from _terms(right, sign)
-        case HostOperation("-", (left, right)):
-            yield from _terms(left, sign)
-            yield from _terms(right, -sign)
-        case _:
-            yield seen, sign
-
-
-def _of_arguments(formula: Formula, arguments: Mapping[str, str]) -> str | None:
-    """C text over the parameters of the kernel that get the names of the formula."""
-    match formula:
-        case Name(text, _, _) if text in arguments:
-            return arguments[text]
-        case Name(_, _, value) if value is not None:
-            return _of_arguments(value, arguments)
-        case Cast(_, operand):
-            return _of_arguments(operand, arguments)
-        case Number(value, False) if value.denominator == 1:
-            return str(value)
-        case HostOperation(operator, (left, right)) if operator in "+-*/":
-            first, second = (_of_arguments(one, arguments) for one in (left, right))
-            return f"({first} {operator} {second})" if first and second else None
-    return None
-
-
 # ---- text
 
 
@@ -445,12 +408,18 @@ def _pointers(kernel: Kernel) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
     Blocks of one shape may work in place where those of another would not.
     """
-    pointers = [index for index, one in enumerate(kernel.parameters) if one.is_pointer]
-    if len(pointers) < 2:
+    types = {place: one.type for place, one in enumerate(kernel.parameters) if one.is_pointer}
+    # Those in structures are numbered behind their integers.
+    before = len(kernel.parameters) + len(passed_integers(kernel))
+    types |= dict(enumerate(passed_pointers(kernel).values(), before))
+    if before + len(passed_pointers(kernel)) > MOST_ARGUMENTS:
+        raise Illegal(Code.VARIANT_TILE, "it has more members than a launch can be asked about")
+    if len(types) < 2:
         return (), ()
-    types = [kernel.parameters[index].type.rpartition("*")[0].split() for index in pointers]
-    written = (index for index, words in zip(pointers, types, strict=True) if "const" not in words)
-    return tuple(pointers), tuple(written)
+    if kernel.passed and len(types) > MOST_ASKED:
+        raise Illegal(Code.VARIANT_TILE, "it has more pointers than a launch can be asked about")
+    written = (n for n, one in types.items() if "const" not in one.rpartition("*")[0].split())
+    return (*types,), (*written,)
 
 
 def _with_macro(edit: Edit, name: str, value: int) -> Edit:
@@ -499,12 +468,20 @@ def _with_variables(text: KernelText, values: Values) -> Changes:
         taken.append(f"cutune_own_{parameter}")
         declared.append(f"using {parameter} = {name}<{', '.join(arguments)}>;")
     for file in text.texts.files if followed else ():
-        for match in _CONSTANT.finditer(file.text):
-            other, initializer = match[1], " ".join(match[2].split())
+        for other, initializer in _constants_in(file.text):
             if other not in followed and followed & {*re.findall(r"\w+", initializer)}:
                 followed.add(other)
                 declared.append(f"constexpr decltype({other}) {other} = {initializer};")
     return Changes(tuple(edits), "".join(f" {one}" for one in declared), taken=tuple(taken))
+
+
+def _constants_in(text: str) -> Iterator[tuple[str, str]]:
+    """Constants outside of functions with their initializers: `constexpr int A = 1, B = A * 2;`."""
+    for match in _CONSTANT.finditer(text):
+        first, *others = re.split(r",\s*(?=\w+\s*=)", " ".join(match[2].split()))
+        yield match[1], first
+        for name, _, initializer in (one.partition("=") for one in others):
+            yield name.strip(), initializer.strip()
 
 
 def _of_member(text: KernelText, name: str, value: int) -> list[Edit]:

@@ -202,7 +202,10 @@ def _repeating_edits(
 def _members(members: Iterable[MemberParameter], pointers: Iterable[tuple[int, int]] = ()) -> str:
     types = []
     for one in members:
-        steps = (f"cutune_place<decltype({step}), {step}>" for step in one.steps)
+        steps = (
+            f"cutune_place<decltype({step}), {step}>" if step[0] == "&" else step
+            for step in one.steps
+        )
         types.append(f"cutune_member< {one.structure}, {one.argument}, {', '.join(steps)}>")
     types += (f"cutune_inner<{place}, {byte}>" for place, byte in pointers)
     return f"cutune_members<{', '.join(types)}>()"

@@ -389,7 +389,9 @@ def _reaches(condition: DistinctPlaces, names: Mapping[str, str]) -> str:
 
 def _integers(kernel: Kernel) -> tuple[int, ...]:
     """The parameters that are integers: they say where a copy with another constant may run."""
-    return tuple(n for n, one in enumerate(kernel.parameters) if one.integer is not None)
+    first = len(kernel.parameters)
+    plain = (n for n, one in enumerate(kernel.parameters) if one.integer is not None)
+    return (*plain, *range(first, first + len(kernel.members)))
 
 
 def _fits(type_text: str, name: str) -> str:

@@ -1,8 +1,9 @@
-"""Integer types of CUDA C++ on a 64-bit host."""
+"""Integer types of CUDA C++ on a 64-bit host, and structures that kernels get by value."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from cutune.source.syntax.tokens import word_set
@@ -50,6 +51,8 @@ def integer_type(
     words: Sequence[str], typedefs: Mapping[str, Sequence[str]] | None = None, depth: int = 0
 ) -> IntegerType | None:
     """The integer type that a specifier list names, or None for any other type."""
+    # `std::size_t`, as it is written and as one word.
+    words = [word.replace("::", SCOPE).removeprefix(SCOPE) for word in words]
     names = [word for word in words if word not in QUALIFIERS]
     if not names:
         return None
@@ -77,3 +80,42 @@ def literal_value(text: str) -> int | None:
         return int(digits, 8 if is_octal else 0)
     except ValueError:
         return None
+
+
+class PassedMember(NamedTuple):
+    """A number or a pointer of a structure.
+
+    `path`: `inner.w_2` of `inner.w[2]`; `type`: as written; `words`: of the type of a number that
+    it stands for; `steps`: the pointers to members that lead to it, of integers alone; an element
+    of an array has a type in place of one.
+    """
+
+    path: str
+    type: str
+    words: tuple[str, ...]
+    offset: int
+    bytes: int
+    steps: tuple[str, ...]
+
+    @property
+    def is_pointer(self) -> bool:
+        return "*" in self.type
+
+    @property
+    def is_integer(self) -> bool:
+        return not self.is_pointer and integer_type(self.words) is not None
+
+
+@dataclass(frozen=True)
+class PassedStructure:
+    """A structure that is an argument of a kernel by value: all that it holds, in its order.
+
+    `name`: its type as one may name it anywhere; `unknown`: the first member whose place and size
+    are not known, if any: then nothing else is told.
+    """
+
+    argument: int
+    name: str
+    bytes: int = 0
+    members: tuple[PassedMember, ...] = ()
+    unknown: str = ""

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, takewhile
+from itertools import chain, product, takewhile
 from typing import NamedTuple
 
 from cutune.core.codes import Code
@@ -20,10 +20,18 @@ from cutune.source.program import DimensionProof, Impurity, Kernel, KernelParame
 from cutune.source.syntax.directives import CLOSERS, OPENERS, closing
 from cutune.source.syntax.parse import Syntax
 from cutune.source.syntax.tokens import Token, word_set
-from cutune.source.unit.integers import QUALIFIERS, SCOPE, integer_type
+from cutune.source.unit.integers import (
+    QUALIFIERS,
+    SCOPE,
+    PassedMember,
+    PassedStructure,
+    integer_type,
+    literal_value,
+)
 from cutune.source.unit.unit import FunctionText, Unit, scope_around, split_commas
 
 _REFUSED = word_set("union class enum struct private protected volatile")
+_ALIGNING = word_set("alignas __align__ __attribute__ _Alignas")
 _NO_MEMBERS = word_set("static using typedef friend template static_assert")
 _BASES = {
     "char": "signed char",
@@ -37,18 +45,21 @@ _BASES = {
 }
 _POINTER = ("*",)
 _DEEPEST = 3
+_ALL_OF_IT = "(an aligned structure)"
 
 
 @dataclass(frozen=True)
 class Structure:
     """A plain structure: its name anywhere, and the words of its members' types in their order.
 
-    `tag`: its name in compiled code, where `path` is one that a `typedef` gives it.
+    `tag`: its name in compiled code, where `path` is one that a `typedef` gives it. `held`: all
+    that it holds, with the texts between type and name, and behind the name.
     """
 
     path: str
     members: Mapping[str, tuple[str, ...]]
     tag: str = field(default="", compare=False)
+    held: tuple[tuple[str, tuple[str, ...], str, str], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -85,6 +96,15 @@ class Structures:
             elif inner is not None:
                 for path, type_, steps in self.integers(inner, depth + 1):
                     yield f"{name}.{path}", type_, (step, *steps)
+
+    @cached_property
+    def enumerations(self) -> Mapping[str, tuple[str, ...]]:
+        """The integers that enumerators of the unit are, by the names of their types."""
+        found: dict[str, tuple[str, ...]] = {}
+        for part in self.unit.parts:
+            for name, words in _enumerations(part.syntax):
+                found[name] = () if name in found else words
+        return {name: words for name, words in found.items() if words}
 
     @cached_property
     def _by_name(self) -> Mapping[str, Structure | None]:
@@ -134,11 +154,37 @@ def _defined(syntax: Syntax) -> Iterator[tuple[str, Structure | None]]:
         # No template, and without bases.
         is_plain = token.text == "struct" and before != ">" and not is_derived
         is_known = is_plain and scope is not None
-        members = _members(tokens[opener + 1 : partner[opener]]) if is_known else None
+        body = tokens[opener + 1 : partner[opener]]
+        members = _members(body) if is_known else None
         paths = {name: "".join(f"::{part}" for part in (*(scope or ()), name)) for name in names}
         for name, path in paths.items():
             tag = paths[names[0]]
-            yield name, Structure(path, members, tag) if members is not None else None
+            # It may be aligned otherwise.
+            around = (
+                *tokens[index + 1 : opener],
+                *tokens[partner[opener] + 1 : partner[opener] + 3],
+            )
+            is_aligned = not {"(", "["}.isdisjoint(one.text for one in around)
+            held = ((_ALL_OF_IT, (), "", ""),) if is_aligned else (*_held(body),)
+            known = members is not None and Structure(path, members, tag, held)
+            yield name, known or None
+
+
+def _enumerations(syntax: Syntax) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Enumerations by each of their names, with the words of their integers; none if unknown."""
+    tokens, partner = syntax.tokens, syntax.brackets.partner
+    for index, token in enumerate(tokens):
+        if token.text != "enum":
+            continue
+        names, opener, is_derived = _tag(tokens, partner, index + 1)
+        if opener is None or partner[opener] < 0:
+            continue
+        if index and tokens[index - 1].text == "typedef":
+            names += [t.text for t in tokens[partner[opener] + 1 : partner[opener] + 2]]
+        texts = [t.text for t in tokens[index:opener]]
+        words = tuple(_folded(texts[texts.index(":") + 1 :])) if is_derived else ("unsigned", "int")
+        for name in dict.fromkeys(names):
+            yield name, words if integer_type(words) is not None else ()
 
 
 def _tag(
@@ -166,11 +212,9 @@ def _members(body: Sequence[Token]) -> dict[str, tuple[str, ...]] | None:
     members: dict[str, tuple[str, ...]] = {}
     for statement in _statements(body):
         texts = [token.text for token in statement]
-        if texts[0] in _NO_MEMBERS:
-            continue
-        if "virtual" in texts:
+        if "virtual" in texts and texts[0] not in _NO_MEMBERS:
             return None
-        if "operator" in texts or _has_parameters(statement):
+        if not _is_data(statement):
             continue
         # `struct Grid inner;` is a member, a structure without a name of its own is not.
         is_elaborated = texts[0] == "struct" and "{" not in texts
@@ -178,6 +222,45 @@ def _members(body: Sequence[Token]) -> dict[str, tuple[str, ...]] | None:
             return None
         members |= dict(_declared(statement))
     return members
+
+
+def _is_data(statement: Sequence[Token]) -> bool:
+    texts = [token.text for token in statement]
+    is_function = "operator" in texts or _has_parameters(statement)
+    return texts[0] not in _NO_MEMBERS and not is_function
+
+
+def _held(body: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...], str, str]]:
+    """Members with the words of their types, what stands before their names, and behind them.
+
+    Words are missing where the declaration is none of `type * NAME [ … ]`.
+    """
+    for statement in _statements(body):
+        head = [*takewhile(lambda t: t.text != "=", statement)]
+        if not _is_data(head):
+            # Of what has brackets, a pointer to a function and what is aligned are members.
+            texts = [token.text for token in head]
+            is_pointer = "(" in texts and texts[texts.index("(") + 1] == "*"
+            if texts[0] not in _NO_MEMBERS and (is_pointer or not _ALIGNING.isdisjoint(texts)):
+                names = [token.text for token in head if token.kind == "IDENTIFIER"]
+                yield names[-1], (), "", ""
+            continue
+        items = [[*takewhile(lambda t: t.text not in "={", i)] for i in split_commas(statement)]
+        words: tuple[str, ...] = ()
+        for item in items:
+            texts = [token.text for token in item]
+            end = texts.index("[") if "[" in texts else len(texts)
+            stars = next((n for n, text in enumerate(texts) if text == "*"), end - 1)
+            if item is items[0]:
+                words = tuple(" ".join(texts[:stars]).replace(" :: ", SCOPE).split())
+            before = texts[stars : end - 1] if "*" in texts else []
+            rest = set(before) - {"*", "const", "__restrict__", "__restrict"}
+            is_plain = end > 0 and item[end - 1].kind == "IDENTIFIER" and not rest
+            is_plain &= {":", "&", "<", "("}.isdisjoint(texts)
+            is_plain &= item is items[0] or stars in (0, end - 1)
+            end = texts.index(":") if ":" in texts else end
+            name = texts[end - 1] if end > 0 else "?"
+            yield name, words if is_plain else (), " ".join(before), " ".join(texts[end:])
 
 
 def _statements(body: Sequence[Token]) -> Iterator[list[Token]]:
@@ -229,6 +312,8 @@ _REAL_BYTES |= {"nv_bfloat16": 2, "__half2": 4}
 _POINTER_BYTES = 8
 #: CUDA's vectors of two and four are aligned as a whole, up to so many bytes.
 _MOST_ALIGNMENT = 16
+#: Numbers and pointers that a structure holds.
+_MOST_HELD = 256
 
 
 class Layout(NamedTuple):
@@ -271,6 +356,96 @@ def layout(structures: Structures, words: Sequence[str]) -> Layout | None:
     if is_global and [*structure.members] == [*"xyzw"[: len(structure.members)]]:
         alignment = max(alignment, min(offset, _MOST_ALIGNMENT))
     return Layout(offset + -offset % alignment, alignment, members)
+
+
+class _Unknown(Exception):
+    """The member whose type is not known."""
+
+
+def passed_structure(
+    structures: Structures, argument: int, parameter: DeclaredParameter
+) -> PassedStructure | None:
+    """All that a structure holds, an argument of a kernel by value; None: it is not known."""
+    structure = structures.of(parameter.value)
+    if structure is None:
+        return None
+    try:
+        members, size, _ = _passed(structures, structure, "", ())
+        for one in members:
+            if EXTENT.fullmatch(f"{parameter.name}.{one.path}"):
+                raise _Unknown(one.path)
+    except _Unknown as unknown:
+        return PassedStructure(argument, structure.path, unknown=str(unknown))
+    return PassedStructure(argument, structure.path, size, tuple(members))
+
+
+def _passed(
+    structures: Structures, structure: Structure, path: str, steps: tuple[str, ...] | None
+) -> tuple[list[PassedMember], int, int]:
+    """The members of a structure from its own first byte on, its size and its alignment."""
+    found, offset, alignment = list[PassedMember](), 0, 1
+    held = structure.held or tuple((n, w, "", "") for n, w in structure.members.items())
+    for name, words, stars, behind in held:
+        own = f"{path}{name}"
+        lengths = [_length(structures, one) for one in re.findall(r"\[ ?(.*?) ?\]", behind)]
+        if not words or None in lengths:
+            raise _Unknown(own)
+        for place in product(*(range(one or 0) for one in lengths)):
+            step = f"&{structure.path}::{name}"
+            if len(place) == 1:
+                step = f"cutune_item<decltype({step}), {step}, {place[0]}>"
+            own_steps = (*steps, step) if steps is not None and len(place) < 2 else None
+            # As a name may be: `w_2` is w[2].
+            element = "_".join(map(str, (own, *place)))
+            parts, size, own_alignment = _passed_type(structures, words, stars, element, own_steps)
+            offset += -offset % own_alignment
+            alignment = max(alignment, own_alignment)
+            found += [part._replace(offset=offset + part.offset) for part in parts]
+            offset += size
+            if len(found) > _MOST_HELD:
+                raise _Unknown(own)
+    if len({one.path for one in found}) < len(found):
+        raise _Unknown(path.rstrip(".") or structure.path)
+    if not offset:
+        raise _Unknown(path.rstrip(".") or structure.path)
+    if structure in _VECTORS and structure.path[-1] in "24":
+        alignment = max(alignment, min(offset, _MOST_ALIGNMENT))
+    return found, offset + -offset % alignment, alignment
+
+
+def _passed_type(
+    structures: Structures,
+    words: Sequence[str],
+    stars: str,
+    path: str,
+    steps: tuple[str, ...] | None,
+) -> tuple[list[PassedMember], int, int]:
+    """Likewise of a member of some type."""
+    typedefs = structures.unit.typedefs
+    named = tuple(unaliased(words, typedefs))
+    written = " ".join(words).replace(SCOPE, "::")
+    if stars or "*" in named:
+        text = f"{written} {stars}" if stars else " ".join(typedefs.get(words[-1], named))
+        return [PassedMember(path, text, (), 0, _POINTER_BYTES, ())], _POINTER_BYTES, _POINTER_BYTES
+    named = structures.enumerations.get(" ".join(named), named)
+    integer = integer_type(named)
+    bits = 0 if integer is None else integer.bits
+    if size := bits // 8 or _REAL_BYTES.get(" ".join(named), 0):
+        own_steps = steps if integer is not None and steps is not None else ()
+        return [PassedMember(path, written, named, 0, size, own_steps)], size, size
+    inner = structures.of(words)
+    if inner is None or path.count(".") >= _DEEPEST:
+        raise _Unknown(path)
+    return _passed(structures, inner, f"{path}.", steps)
+
+
+def _length(structures: Structures, text: str) -> int | None:
+    """The elements of an array: a literal, or a macro that is one."""
+    macros = structures.unit.macros.definitions.get(text, ())
+    bodies = {macro.body_text.strip() for macro in macros}
+    text = bodies.pop() if len(bodies) == 1 else text
+    value = literal_value(text)
+    return value if value is not None and 0 < value <= _MOST_HELD else None
 
 
 @dataclass(frozen=True)
@@ -351,13 +526,25 @@ def declared_kernels(unit: Unit, structures: Structures) -> Iterator[Kernel]:
             part.source,
             text.span,
             tuple(
-                KernelParameter(one.name, one.type, alias_of=_alias_of(one.value, unit.typedefs))
+                KernelParameter(
+                    one.name,
+                    one.type,
+                    alias_of=structures.enumerations.get(
+                        " ".join(one.value), _alias_of(one.value, unit.typedefs)
+                    ),
+                )
                 for one in declared
             ),
             text.template_parameters,
             (_UNKNOWN, _UNKNOWN, _UNKNOWN),
             Impurity(Code.NO_COMPILED_CODE, Code.NO_COMPILED_CODE.template, text.span),
             members=tuple(chain.from_iterable(of_each)),
+            passed=tuple(
+                found
+                for place, one in enumerate(declared)
+                if not text.type_parameters & {*one.value}
+                if (found := passed_structure(structures, place, one)) is not None
+            ),
             scope=scope_around(part.syntax, function.first),
         )
 

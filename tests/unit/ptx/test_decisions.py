@@ -196,6 +196,28 @@ def test_what_only_the_place_in_a_block_decides(within: str, end: str, expected:
     assert len(found) == expected, [one.instruction for one in found]
 
 
+#: An index less a number is below zero, in blocks of 32.
+@pytest.mark.parametrize(
+    ("text", "is_shown"),
+    [
+        ("add.s32 %r8, %r6, -63;", True),
+        # Also in the third block.
+        ("add.s32 %r8, %r6, -64;", False),
+        ("add.s32 %r8, %r6, %r1; add.s32 %r8, %r8, -31;", False),
+        # In the first of each row of blocks.
+        ("mov.u32 %r9, %ctaid.y; mad.lo.s32 %r10, %r9, 99, %r6; add.s32 %r8, %r10, -63;", False),
+        ("add.s32 %r8, %r6, -63; @%p5 bra $on; add.s32 %r8, %r5, -63; $on:", False),
+        # In each round over a window of a fixed size; of as many elements as there are.
+        (f"add.s32 %r9, %r6, -63; {ROUNDS.format('add.s32 %r9, %r9, 8;', '640')}", True),
+        (f"add.s32 %r9, %r6, -63; {ROUNDS.format('add.s32 %r9, %r9, 8;', '%r1')}", False),
+    ],
+)
+def test_what_only_first_blocks_do_shows(text: str, is_shown: bool) -> None:
+    index = "%r9" if "%r9, %r9" in text else "%r8"
+    found = decisions(_values(f"{text} setp.lt.s32 %p8, {index}, 0;"))
+    assert is_shown != any("%p8" in one.instruction.operands for one in found)
+
+
 def test_a_loop_within_another_begins_anew() -> None:
     inner = ROUNDS.format("", "640").replace("$again", "$inner")
     outer = f"mov.u32 %r10, 0; $outer: {inner} add.s32 %r10, %r10, 1; {{}} @%p4 bra $outer;"

@@ -191,3 +191,53 @@ def test_the_guard_reads_members_by_position() -> None:
     table = site_table(program, program.launches)
     assert "const cutune_exact cutune_member_2 = argument_[2]; return" in table
     assert "? cutune_bound(cutune_member_2) : 0" in table and ", 4ull, 1024u" in table
+
+
+@pytest.mark.parametrize(
+    ("before", "parameter", "bytes_", "members"),
+    [
+        ("", "float4 g", 16, "x:0 y:4 z:8 w:12"),
+        ("struct P { int w, h; const float *from; };", "P g", 16, "w:0 h:4 from:8"),
+        ("struct P { char c; double d; char e; };", "P g", 24, "c:0 d:8 e:16"),
+        ("struct P { bool b; float2 v; };", "P g", 16, "b:0 v.x:8 v.y:12"),
+        ("#define N 2\nstruct P { int n[N]; float k; };", "P g", 12, "n_0:0 n_1:4 k:8"),
+        (
+            "struct Q { char c; int n; }; struct P { Q q[2]; };",
+            "P g",
+            16,
+            "q_0.c:0 q_0.n:4 q_1.c:8",
+        ),
+        ("enum E { a, b }; struct P { E e; std::size_t n; };", "P g", 16, "e:0 n:8"),
+        ("enum class E : short { a }; struct P { E e; short s; };", "P g", 4, "e:0 s:2"),
+        ("struct P { int n; int size() const { return n; } };", "P g", 4, "n:0"),
+    ],
+)
+def test_what_structures_hold(before: str, parameter: str, bytes_: int, members: str) -> None:
+    (kernel,) = program_of(before, parameter, "").kernels
+    (passed,) = kernel.passed
+    found = " ".join(f"{one.path}:{one.offset}" for one in passed.members)
+    assert (passed.argument, passed.bytes, passed.unknown) == (1, bytes_, "")
+    assert found.startswith(members)
+
+
+@pytest.mark.parametrize(
+    ("before", "unknown"),
+    [
+        ("struct P { int n; unsigned open : 1; };", "open"),
+        ("struct P { int n; Other other; };", "other"),
+        ("struct P { int n[SIZE]; };", "n"),
+        ("struct P { int n; void (*call)(int); };", "call"),
+        ("struct P { char c; alignas(4) char d; };", "d"),
+        ("struct P { char c; char d __attribute__((aligned(4))); };", "aligned"),
+        ("struct __align__(16) P { int n; };", "(an aligned structure)"),
+        ("struct P { int n; int &of; };", "of"),
+    ],
+)
+def test_what_is_not_told_by_the_text(before: str, unknown: str) -> None:
+    (kernel,) = program_of(before, "P g", "").kernels
+    assert [one.unknown for one in kernel.passed] == [unknown]
+
+
+def test_names_of_extents_are_not_those_of_members() -> None:
+    (kernel,) = program_of("", "int3 T", "").kernels
+    assert [one.unknown for one in kernel.passed] == ["x"]
