@@ -24,8 +24,7 @@ from cutune.emulator.build import (
     machine_sources,
     minor_version,
 )
-from cutune.emulator.link import build_runtime_library
-from cutune.emulator.redirect import PROCESSOR, build_redirect_library
+from cutune.emulator.link import PROCESSOR, build_redirect_library, build_runtime_library
 from cutune.toolchain.nvcc import find_nvcc
 
 #: Twice 256 bits at a time do what 512 do.

@@ -4,7 +4,8 @@ One library has both interfaces, since a program may use both, and those of cuBL
 cuSOLVER and cuSPARSE. Takes an `Nvcc`; gives the library, the options for our own builds
 (`own_build_flags`) and those for anybody's build system (`append_flags`, an `NVCC_APPEND_FLAGS`
 that needs no Makefile edit). The library is compiled with the headers of that nvcc, so that
-structures look as programs expect.
+structures look as programs expect. Programs with a static runtime are redirected to it by another
+library, which the dynamic linker loads beside them.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 import re
 import shlex
 import subprocess
@@ -30,6 +32,12 @@ from cutune.toolchain.nvcc import COMPATIBILITY_FLAGS, Nvcc, host_compiler
 
 #: The soname: never to be confused with NVIDIA's library.
 LIBRARY = "cutune_cudart"
+#: Redirects NVIDIA's static runtime, and NVRTC, to the emulated device (native/redirect.cpp).
+REDIRECTION = "cutune_redirect"
+#: It writes instructions of this processor.
+PROCESSOR = "x86_64"
+#: It lies beside every program that the user's starts, and brings no C++ library into them.
+_LEAN, _STAYING = ("-fno-exceptions", "-fno-rtti"), ("-Wl,--as-needed,-z,nodelete",)
 #: The name by which programs ask for NVIDIA's driver.
 DRIVER = "libcuda.so.1"
 #: What the device executes, whatever GPU is modelled (docs/system.md). Line numbers let an error in
@@ -161,6 +169,36 @@ def searched_folders(folders: Iterable[Path]) -> dict[str, str]:
     """The variable by which libraries are looked for in these folders first."""
     before = os.environ.get("LD_LIBRARY_PATH")
     return {"LD_LIBRARY_PATH": ":".join([*map(str, folders), *filter(None, [before])])}
+
+
+def redirecting_environment(nvcc: Nvcc, progress: Progress = silent) -> dict[str, str]:
+    """Variables by which static runtimes of NVIDIA's are redirected. Raises CT007, CT450."""
+    if platform.machine() != PROCESSOR:
+        return {}
+    library = build.built_in_library(REDIRECTION, nvcc.version)
+    if library is None:
+        library = build_redirect_library(nvcc, progress=progress)
+    audited = [str(library), *filter(None, [os.environ.get("LD_AUDIT")])]
+    runtime = runtime_library(nvcc, progress)
+    libraries = str(alias_folder(nvcc))
+    return {
+        "LD_AUDIT": ":".join(audited),
+        "CUTUNE_CUDART": str(runtime),
+        "CUTUNE_LIBRARIES": libraries,
+    }
+
+
+def build_redirect_library(
+    nvcc: Nvcc, processor: Sequence[str] = build.MACHINE_FLAGS, progress: Progress = silent
+) -> Path:
+    """Build it for runtimes of this nvcc's CUDA."""
+    major = nvcc.version.split(".")[0]
+    found, offered = "the runtime of CUDA %d", f"that of CUDA {major}"
+    said = Diagnostic.at(Code.OTHER_CUDART, path="%s", found=found, offered=offered)
+    texts = {"other_runtime_text": said.render().removeprefix("cutune: ")}
+    sources = (build.NATIVE / "redirect.cpp", constants("redirect_texts.cpp", texts))
+    flags = (*_LEAN, f"-DCUTUNE_CUDA={major}")
+    return build.build_library(REDIRECTION, sources, flags, _STAYING, processor, progress)
 
 
 def _versioned_name(nvcc: Nvcc) -> str:

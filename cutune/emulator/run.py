@@ -26,7 +26,6 @@ from cutune.emulator import link
 from cutune.emulator.elf import Linkage, read_linkage
 from cutune.emulator.findings import Finding, counted, read_findings
 from cutune.emulator.launch_log import LaunchRecord, Triple, read_launches
-from cutune.emulator.redirect import redirecting_environment
 from cutune.emulator.scripts import compiling_environment
 from cutune.toolchain.device.present import FALLBACK
 from cutune.toolchain.device.profile import DeviceProfile
@@ -166,7 +165,7 @@ def program_environment(program: Path) -> dict[str, str]:
     return {
         **common,
         **link.searched_folders(folders),
-        **redirecting_environment(compiler),
+        **link.redirecting_environment(compiler),
         **compiling_environment(compiler),
     }
 
