@@ -30,7 +30,7 @@ WRONG = {
     "wrong_step": "it compares a product of sizes",
     "wrong_turned": "its results are others",
     "wrong_flags": "it is not known what 'of.is_open' is",
-    "wrong_rows": "'of.rows' is a pointer to pointers",
+    "wrong_rows": "an address depends on loaded data",
     "wrong_constants": "it writes through a pointer to constants",
     "wrong_places": "",
 }

@@ -242,8 +242,9 @@ def _held(body: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...], str, st
             texts = [token.text for token in head]
             is_pointer = "(" in texts and texts[texts.index("(") + 1] == "*"
             if texts[0] not in _NO_MEMBERS and (is_pointer or not _ALIGNING.isdisjoint(texts)):
-                names = [token.text for token in head if token.kind == "IDENTIFIER"]
-                yield names[-1], (), "", ""
+                behind = texts.index("(") if is_pointer else 0
+                names = [token.text for token in head[behind:] if token.kind == "IDENTIFIER"]
+                yield names[0 if is_pointer else -1], (), "", ""
             continue
         items = [[*takewhile(lambda t: t.text not in "={", i)] for i in split_commas(statement)]
         words: tuple[str, ...] = ()
