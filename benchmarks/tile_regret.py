@@ -129,8 +129,10 @@ def _rows(
 
 
 def _arguments(program: TileProgram, model: FittedModel, size: str) -> dict[str, int]:
+    # A member of a structure has the name of a variable, too.
+    named = {name.rpartition(".")[2]: name for name in model.kernel.parameters}
     known = zip(program.arguments, program.sizes[size], strict=False)
-    return {name: value for name, value in known if name in model.kernel.parameters}
+    return {named[name]: value for name, value in known if name in named}
 
 
 def _ranked(
