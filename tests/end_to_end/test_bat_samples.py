@@ -85,7 +85,6 @@ def built_programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program
         yield Programs(tmp_path_factory.mktemp("programs"), pool)
 
 
-@pytest.mark.long
 @dataclass(frozen=True)
 class Programs:
     """Programs of the samples; each is compiled once, which takes longer than to run it."""
@@ -121,6 +120,7 @@ class Programs:
         )
 
 
+@pytest.mark.long
 def test_the_suites_own_configurations_are_right(programs: Programs) -> None:
     """At the smallest sizes; on several devices, too."""
     assert programs.run("md", "-s 1", {}) == "PASSED: 12288 atoms of 32 bits\n"

@@ -31,6 +31,7 @@ app: app.cu
 """
 
 
+@pytest.mark.long
 def test_sources_are_known_by_the_folder_of_their_compiler(tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "app.cu").write_text(SOURCE)

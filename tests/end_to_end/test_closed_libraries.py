@@ -50,6 +50,7 @@ def shared_library(text: str, folder: Path, soname: str, *options: str) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_products_vectors_and_random_numbers(build: Build) -> None:
     done = execute(
         build(PROGRAMS / "blas_and_rand.cu", ("-lcublas", "-lcublasLt", "-lcurand", STANDARD))

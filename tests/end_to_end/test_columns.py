@@ -56,6 +56,7 @@ LAUNCH = """    {name}<<<m / 32, threads{memory}>>>(out, in, n, m);
 """
 
 
+@pytest.mark.long
 def test_warps_share_the_rows_of_columns(tmp_path: Path) -> None:
     before = "int t = threadIdx.x, l = t % 32, w = t / 32, W = blockDim.x / 32;"
     before += " int r = blockIdx.x * 32 + l;"

@@ -245,6 +245,7 @@ def test_inspect_shows_and_writes_the_space(
     assert main([*words, "--force"]) == 0 and read_t1(path) == read
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("on_gpu")
 def test_a_file_narrows_the_space(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Values of a file take the place of those of the pragmas, and its conditions count, too."""

@@ -184,6 +184,7 @@ LAUNCHED = {
 }
 
 
+@pytest.mark.long
 def test_an_argument_that_is_the_width_of_the_block(tmp_path: Path) -> None:
     kernels = "".join(
         f"__global__ void {name}(int *out, const int *in, int n, int width) {{\n"

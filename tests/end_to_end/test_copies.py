@@ -170,6 +170,7 @@ def test_any_block_gives_the_same(source: Path, tmp_path: Path) -> None:
     assert shaken.stdout.startswith("same: 8 seeds, 6 tunable launches")
 
 
+@pytest.mark.long
 def test_kernels_of_headers(tmp_path: Path) -> None:
     (tmp_path / "kernels.cuh").write_text(KERNELS)
     source = tmp_path / "app.cu"

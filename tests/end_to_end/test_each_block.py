@@ -196,6 +196,7 @@ int main(int argc, char **argv) {
 """
 
 
+@pytest.mark.long
 def test_any_block_of_two_dimensions_gives_the_same(tmp_path: Path) -> None:
     path = tmp_path / "image.cu"
     path.write_text(IMAGE)

@@ -140,6 +140,7 @@ def test_a_change_of_host_code_compiles_nothing_for_proofs(
     assert anew.proving > 0 and anew.rewritten == changed.rewritten
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 def test_a_comment_compiles_nothing(build: Callable[..., Build]) -> None:
     build()
@@ -176,6 +177,7 @@ def test_a_changed_kernel_has_no_model(build: Callable[..., Build], old: str, ne
     assert not changed.is_tuned and "CT513" in changed.said
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 def test_device_code_that_changes_elsewhere_is_noticed(build: Callable[..., Build]) -> None:
     """No text of the source has changed: only what the compiler makes of it."""

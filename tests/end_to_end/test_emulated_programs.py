@@ -48,6 +48,8 @@ SINGLE = (
     "groups",
     "matrices",
 )
+#: Which compile for long.
+LARGE = ("library_algorithms", "symbols", "groups")
 
 #: What they include asks for C++17.
 MODERN = ("library_algorithms", "groups")
@@ -97,7 +99,10 @@ def launches(program: Path, folder: Path, **settings: str) -> list[LaunchRecord]
     return list(read_launches(log))
 
 
-@pytest.mark.parametrize("name", SINGLE)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.long if name in LARGE else []) for name in SINGLE],
+)
 def test_program_passes_its_own_check(build: Build, name: str) -> None:
     standard = "-std=c++17" if name in MODERN else STANDARD
     done = execute(build(PROGRAMS / f"{name}.cu", flags=(standard,)))

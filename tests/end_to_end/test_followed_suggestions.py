@@ -38,6 +38,7 @@ app: main.o total.o
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [

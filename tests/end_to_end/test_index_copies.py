@@ -292,6 +292,7 @@ LAUNCHES_BY_LENGTH = """
 """
 
 
+@pytest.mark.long
 def test_launches_of_one_warp_are_numbered_anew_beside_others(tmp_path: Path) -> None:
     path = tmp_path / "app.cu"
     path.write_text(HEAD + BY_LENGTH + MAIN + LAUNCHES_BY_LENGTH)

@@ -118,6 +118,7 @@ def test_each_launch_finds_its_pointers(program: Program, expected: str, tmp_pat
     assert found == WIDTHS
 
 
+@pytest.mark.long
 def test_the_same_is_printed_in_any_block(program: Program, expected: str, tmp_path: Path) -> None:
     source = random_program(ANALYZER, program, 1, Target(tmp_path / "random.cu"))
     binary = built(source, program, tmp_path)

@@ -116,6 +116,7 @@ def test_tune_fit_and_select(folder: Path) -> None:
     has_the_keys("select", printed(folder, 0, "select", "scale", "--all-sizes", "4096", "--json"))
 
 
+@pytest.mark.long
 def test_nothing_tuned_is_a_document_too(folder: Path) -> None:
     (folder / "refused.cu").write_text(PROGRAM.replace("int i =", "a[threadIdx.x] = n; int i ="))
     text = (folder / "refused.cu").read_text().replace("#pragma cutune", "// ")

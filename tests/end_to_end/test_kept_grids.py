@@ -90,6 +90,7 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_the_choice_keeps_the_grid(tuned: Path) -> None:
     small = select("softmax", tuned / "work", "n=64", "G.x=100000")
     large = select("softmax", tuned / "work", "n=20000", "G.x=20")

@@ -111,6 +111,7 @@ def test_an_object_is_given_again_unless_something_has_changed(project: Path) ->
     assert is_compiled(project, "-DMORE=2", PATH=path)
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 def test_the_first_build_after_tune_gets_the_object_that_tune_has_built(tmp_path: Path) -> None:
     (tmp_path / "app.cu").write_text(SOURCE.replace("#include <factor.h>", "#define FACTOR 2"))

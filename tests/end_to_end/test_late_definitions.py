@@ -62,6 +62,7 @@ __global__ void listed(const float *A, float *B, const int N) {
 TUNABLE = {"tile", "one", "inner"}
 
 
+@pytest.mark.long
 def test_copies_are_declared_with_their_kernels(tmp_path: Path) -> None:
     path = tmp_path / "late.cu"
     path.write_text(PROGRAM)

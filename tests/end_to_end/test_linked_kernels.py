@@ -392,6 +392,7 @@ def kept_object(project: Path, mode: str, name: str) -> Path:
     return project / f"{name}-{mode}-{digest.hexdigest()}.o"
 
 
+@pytest.mark.long
 def test_a_project_is_tuned(project: Path) -> None:
     made(project, "emulated", "main", "scale")
     before = run(project / "app", "100000", CUTUNE="verbose")

@@ -71,6 +71,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_both_libraries_choose_in_one_process(project: Path) -> None:
     done = started(project, "run", sys.executable, "drive.py", "5000", CUTUNE="verbose")
     assert (done.returncode, done.stdout) == (0, "49995000.0\n"), done.stderr

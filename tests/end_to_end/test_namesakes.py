@@ -268,6 +268,7 @@ def test_overloads_that_share_a_line_stay_one(tmp_path: Path) -> None:
     assert found == [("both", False)] * 2
 
 
+@pytest.mark.long
 def test_each_overload_has_a_model_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

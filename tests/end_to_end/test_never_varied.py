@@ -171,6 +171,7 @@ int main(int, char **argv) {
 """
 
 
+@pytest.mark.long
 def test_each_size_that_the_runs_kept_varies_on_its_own(tmp_path: Path) -> None:
     source = tmp_path / "fixed.cu"
     source.write_text(FIXED)

@@ -12,6 +12,7 @@ from tests.support.notebook import code_cells, outputs, shown_by
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "guide" / "notebook.ipynb"
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 def test_the_cells_show_what_they_give() -> None:
     cells = code_cells(json.loads(NOTEBOOK.read_text()))

@@ -133,6 +133,7 @@ def ragged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return source, said
 
 
+@pytest.mark.long
 def test_rows_of_many_lengths(ragged: tuple[Path, str]) -> None:
     assert "block 96x1x1 -> " in ragged[1], ragged[1]
 

@@ -33,6 +33,7 @@ def launched(binary: Path) -> tuple[str, list[str]]:
     return done.stdout, [launch.kernel for launch in read_launches(log)]
 
 
+@pytest.mark.long
 def test_each_launch_has_the_copy_of_the_kernel_that_it_calls(tmp_path: Path) -> None:
     source = with_variant(PROGRAM, tmp_path, QUICK_FLAGS)
     original, expected = launched(compiled(PROGRAM, PROGRAM, tmp_path / "original"))

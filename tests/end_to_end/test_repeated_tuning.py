@@ -27,6 +27,7 @@ def tuned(folder: Path, *options: str, run: str = "./{program} {n}") -> tuple[st
     return done.stdout, done.stderr
 
 
+@pytest.mark.long
 def test_nothing_is_measured_again_unless_something_has_changed(tmp_path: Path) -> None:
     (tmp_path / "app.cu").write_text(TIMES_FACTOR)
     (tmp_path / "factor.h").write_text("#define FACTOR 2\n")

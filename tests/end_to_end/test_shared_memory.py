@@ -73,6 +73,7 @@ int main(int argc, char **argv) {
 """
 
 
+@pytest.mark.long
 def test_the_memory_follows_the_block(tmp_path: Path) -> None:
     source, tuned = tmp_path / "sums.cu", tmp_path / "sums.tuned.cu"
     source.write_text(PROGRAM)
@@ -213,6 +214,7 @@ GIVEN = {
 }
 
 
+@pytest.mark.long
 def test_the_memory_that_a_kernel_is_proven_to_need(tmp_path: Path) -> None:
     launches = "".join(f"    {launch}(out, in, n);\n" for launch, given in GIVEN.items() if given)
     staying = "".join(

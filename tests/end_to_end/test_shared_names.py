@@ -79,6 +79,7 @@ int main(int, char **words) {
 """
 
 
+@pytest.mark.long
 def test_a_kernel_is_told_from_functions_by_the_type_of_its_copy(tmp_path: Path) -> None:
     path = tmp_path / "app.cu"
     path.write_text(KERNELS + MAIN)

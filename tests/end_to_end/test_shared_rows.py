@@ -114,6 +114,7 @@ def _staying() -> list[tuple[str, str]]:
     return list(STAYING.items())
 
 
+@pytest.mark.long
 def test_any_block_gives_the_same(tmp_path: Path) -> None:
     path = tmp_path / "rows.cu"
     path.write_text(_program())

@@ -102,6 +102,7 @@ int main(int, char **words) {
 """
 
 
+@pytest.mark.long
 def test_each_lambda_and_functor_is_chosen_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,6 +186,7 @@ int main(int, char **words) {
 """
 
 
+@pytest.mark.long
 def test_lambdas_have_other_names_on_the_host(tmp_path: Path) -> None:
     """They are tuned where all of them are proven: it is not known which one is which."""
     source, tuned = tmp_path / "app.cu", tmp_path / "app.tuned.cu"

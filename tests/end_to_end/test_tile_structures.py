@@ -16,7 +16,7 @@ from cutune.toolchain.toolchain import Toolchain
 from tests.support.cutune_runs import QUICK_FLAGS, run
 from tests.support.told_variants import own_and_told
 
-pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("all_headers")]
+pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("all_headers"), pytest.mark.long]
 
 PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "tile_structures.cu"
 RIGHT = {

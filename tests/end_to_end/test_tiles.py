@@ -209,6 +209,7 @@ def test_tune_chooses_among_tiles(tmp_path: Path) -> None:
     assert names == ["plain", "TILE_32"]
 
 
+@pytest.mark.long
 def test_a_copy_does_the_same_in_the_code_of_each_architecture(tmp_path: Path) -> None:
     source = tmp_path / "each.cu"
     text = "".join(

@@ -41,6 +41,7 @@ def random_configuration(generator: random.Random) -> list[int]:
     return [int(10 ** generator.uniform(0, 5)), m, generator.randrange(5), streams, block, *inner]
 
 
+@pytest.mark.long
 def test_two_hundred_random_systems_are_solved(solver: Path) -> None:
     """The program fails where the relative residual exceeds 1e-12."""
     generator = random.Random(7)

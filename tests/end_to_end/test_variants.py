@@ -46,6 +46,7 @@ def test_no_variant_runs_where_cutune_is_off(binaries: tuple[Path, Path], tmp_pa
     assert not any("restrict" in launch.kernel for launch in read_launches(tmp_path / "log"))
 
 
+@pytest.mark.long
 def test_variants_are_judged_where_they_were_swept(tuned: Tuned, tmp_path: Path) -> None:
     """A sweep over blocks alone is judged by the block that the kernel itself would have."""
     found, folder = {}, tuned("gemm").parent

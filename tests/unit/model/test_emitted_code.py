@@ -118,6 +118,7 @@ def test_launches_that_take_turns_are_decided_once(sites: int, sizes: int, tmp_p
     assert lately == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sanitizer", ["thread", "address,undefined"])
 def test_sixteen_threads_and_a_fork_are_clean(sanitizer: str, tmp_path: Path) -> None:
     text = emitted() + FAKE_CUDART + THREADS

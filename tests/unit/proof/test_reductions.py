@@ -39,6 +39,7 @@ def test_whole_warps(module: Module, name: str) -> None:
     assert proof.reassociates == (name in SECTIONS["rounded"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SECTIONS["long"])
 def test_long_runs(module: Module, name: str) -> None:
     proof = _proven(module, name)

@@ -133,6 +133,7 @@ def test_what_does_not_compile_is_left_out(tmp_path: Path) -> None:
     assert [each.name for each, _ in built.dropped] == [other.name]
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 def test_a_changed_program_is_found(tmp_path: Path) -> None:
     # In place of cutune: the source with one launch given another block, unproven.
