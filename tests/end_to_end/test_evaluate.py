@@ -30,6 +30,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_choices_are_better_than_habits(workspace: Path) -> None:
     """The comparison of docs/evaluation.md, for 15 of its launches."""
     table, sheet = workspace / "found.json", workspace / "found.csv"

@@ -22,6 +22,8 @@ pytestmark = pytest.mark.nvcc
 SCRIPTS = Path(__file__).parents[1] / "corpus" / "python"
 PACKAGES = ("cupy", "pycuda")
 WITH_PACKAGES = sorted(path.stem for each in PACKAGES for path in SCRIPTS.glob(f"{each}_*.py"))
+#: Which compile for long.
+LARGE = ("cupy_libraries", "pycuda_arrays")
 #: Examples of PyCUDA, which `make packages` keeps.
 EXAMPLES = Path(sys.prefix) / "pycuda"
 
@@ -77,7 +79,10 @@ def run_cutune(folder: Path, *words: object) -> subprocess.CompletedProcess[str]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("name", WITH_PACKAGES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.long if name in LARGE else []) for name in WITH_PACKAGES],
+)
 def test_a_script_with_a_package(name: str, tmp_path: Path) -> None:
     package = name.partition("_")[0]
     if importlib.util.find_spec(package) is None:

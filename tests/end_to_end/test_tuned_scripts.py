@@ -60,6 +60,7 @@ def tuned_cupy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str
         return tuned_in(tmp_path_factory.mktemp("tuned_cupy"), SCRIPTS / "cupy_tuned.py")
 
 
+@pytest.mark.long
 @with_pycuda
 def test_what_is_tuned_and_what_is_refused(tuned: tuple[Path, str, str]) -> None:
     folder, shown, said = tuned
