@@ -18,6 +18,7 @@ import numpy as np
 
 from cutune.emulator.module_metadata import KernelCode
 from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE
+from cutune.measure.trial_code import HALVES
 from cutune.measure.trial_contents import of_each_outcome
 from cutune.source.kernel_variant import ASKED, Tile
 from cutune.source.program import Kernel
@@ -128,8 +129,8 @@ class SizesTried:
 
 
 #: The letters of real numbers; `b`: the upper half of a `float`.
-_REALS = {"float": "f", "double": "d", "half": "e", "__half": "e"}
-_REALS |= {"__nv_bfloat16": "b", "nv_bfloat16": "b"}
+_REALS = {"float": "f", "double": "d"}
+_REALS |= {name: {"f16": "e", "bf16": "b"}[bits] for name, bits in HALVES.items()}
 #: Combinations of values of real numbers that a kernel compares with others, at most.
 _MOST_COMBINED = 16
 

@@ -32,7 +32,7 @@ from cutune.source.program import (
     Layout,
     Role,
 )
-from cutune.source.unit.integers import integer_type
+from cutune.source.unit.integers import REAL_BYTES, integer_type
 from cutune.toolchain.kernel_names import demangled, shown_parameters
 
 #: Arguments of a launch are numbered by the bits of a word.
@@ -46,7 +46,6 @@ _POINTER_BYTES = 8
 _LONG_BITS = 32
 #: Of so many pointers a launch asks the driver once (`cutune_memory`); structures may hold more.
 MOST_ASKED = 16
-_REALS = frozenset({"float", "double", "half", "__half", "__nv_bfloat16", "nv_bfloat16"})
 Pairs = tuple[tuple[int, int], ...]
 Names = Mapping[str, str]
 """Source names by place in the compiled code: `0:8:b32` is bytes 8 to 11 of parameter 0."""
@@ -308,7 +307,7 @@ class _Joined:
                     found[name] = min(found.get(name, role), role, key=tuple(Role).index)
         arguments = (*self.kernel.parameters, *self.kernel.members)
         scalars = (one for one in arguments if one.name in found and not one.is_pointer)
-        integers = (one.name for one in scalars if _REALS.isdisjoint(one.type.split()))
+        integers = (one.name for one in scalars if REAL_BYTES.keys().isdisjoint(one.type.split()))
         return tuple(DataParameter(name, found[name]) for name in integers)
 
     def _dimension(self, axis: int) -> DimensionProof:

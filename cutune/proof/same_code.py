@@ -70,6 +70,10 @@ def code_of(
     return tuple(frame), limits, registers, body
 
 
+#: Why there is no copy of what does so.
+MEETS_OTHERWISE = "may bring lanes of a warp together elsewhere, and the kernel asks for them"
+
+
 def tells_active_lanes(function: Function) -> bool:
     """Does it ask which lanes of a warp are at one place? A copy's may come together elsewhere."""
     return any(one.opcode == ACTIVE_LANES for one in function.instructions)

@@ -282,7 +282,7 @@ class Decisions:
         if name in within or len(within) > _DEEPEST or not is_one:
             return None
         # A loop goes on with it.
-        if any(id(one) in self._in_uneven or (literal(one.operands[2]) or -1) < 0 for one in steps):
+        if any(id(one) in self._in_uneven or (literal(one.operands[2]) or 0) <= 0 for one in steps):
             return None
         found = list[int]()
         for one in first:

@@ -9,14 +9,12 @@ import pytest
 
 from cutune.emulator.launch_log import read_launches
 from cutune.measure.tile_trials import copies_that_do_the_same
-from cutune.proof.analysis.analyzer import Analyzer
 from cutune.proof.variants.tiles import NAME
 from cutune.source.program import Program
 from cutune.toolchain.kernel_names import base_name
-from cutune.toolchain.toolchain import Toolchain
-from tests.support.cutune_runs import ARCHITECTURE, QUICK_FLAGS, cutune, run
+from tests.support.cutune_runs import ARCHITECTURE, cutune, run
 from tests.support.short_headers import STANDARD
-from tests.support.told_variants import own_and_told
+from tests.support.told_variants import own_and_told, with_proven_variants
 
 pytestmark = [pytest.mark.nvcc, pytest.mark.long]
 
@@ -34,8 +32,7 @@ RIGHT = {
 @pytest.fixture(scope="module")
 def program() -> Program:
     """The program with the copies that do the same."""
-    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS), try_copies=copies_that_do_the_same)
-    return analyzer.with_checked_variants(analyzer.load(str(PROGRAM), require_nvcc=True))
+    return with_proven_variants(PROGRAM, copies_that_do_the_same)
 
 
 def test_arguments_of_templates_are_tiles(program: Program) -> None:

@@ -32,9 +32,9 @@ enum : unsigned long long { cutune_select_named_arguments = 0 };
 """
 
 
-def with_proven_variants(path: Path) -> Program:
-    """Return a program with the variants that are proven."""
-    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS))
+def with_proven_variants(path: Path, try_copies: Try | None = None) -> Program:
+    """Return a program with the variants that are proven; of copies that are tried, if any are."""
+    analyzer = Analyzer(Toolchain(flags=QUICK_FLAGS), try_copies=try_copies)
     return analyzer.with_checked_variants(analyzer.load(str(path), require_nvcc=True))
 
 

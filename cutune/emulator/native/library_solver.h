@@ -2,6 +2,7 @@
 // used: each has one element.
 #pragma once
 #include "library_factors.h"
+#include "library_typed.h"
 
 struct cusolverDnContext {
     cudaStream_t stream = nullptr;
@@ -51,15 +52,8 @@ template <class I> int give_size(SolverHandle handle, I* size) {
     F(S, float, float, or, sy) F(D, double, double, or, sy) F(C, Complex, float, un, he)           \
     F(Z, DoubleComplex, double, un, he)
 
-// Calls `use` with an element of the type of which this is the number (cudaDataType).
 template <class Use> int with_solver_type(int type, Use use) {
-    switch (type) {
-        case 0: return use(float());
-        case 1: return use(double());
-        case 4: return use(Complex());
-        case 5: return use(DoubleComplex());
-        default: return kSolverNotSupported;
-    }
+    return with_field(type, kSolverNotSupported, use);
 }
 
 }  // namespace cutune

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "library_blas.h"
+#include "library_typed.h"
 
 struct cusparseContext {
     cudaStream_t stream = nullptr;
@@ -58,15 +58,8 @@ struct DenseMatrix {
     int type, order;
 };
 
-// Calls `use` with an element of the type of which this is the number (cudaDataType).
 template <class Use> int with_sparse_type(int type, Use use) {
-    switch (type) {
-        case 0: return use(float());
-        case 1: return use(double());
-        case 4: return use(Complex());
-        case 5: return use(DoubleComplex());
-        default: return kSparseNotSupported;
-    }
+    return with_field(type, kSparseNotSupported, use);
 }
 
 template <class Work> int do_sparse(SparseHandle handle, Work work) {

@@ -23,6 +23,17 @@ template <class Use> bool with_type(int type, Use use) {
     }
 }
 
+// As `with_type`, of the types that matrices of equations have, for what ends with a status.
+template <class Use> int with_field(int type, int if_other, Use use) {
+    switch (type) {
+        case kFloat: return use(float());
+        case kDouble: return use(double());
+        case kComplex: return use(Complex());
+        case kDoubleComplex: return use(DoubleComplex());
+        default: return if_other;
+    }
+}
+
 inline Matrix<double> read_typed(int type, int operation, const void* from, int64_t rows, int64_t columns,
                           int64_t leading) {
     Matrix<double> found;

@@ -23,7 +23,7 @@ from cutune.proof.variants.tiles import (
     untried,
 )
 from cutune.ptx.parse import parsed
-from cutune.ptx.types import UNREADABLE
+from cutune.ptx.types import UNREADABLE, Module
 from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import DataParameter, DimensionProof, Impurity, Kernel, Program, Role
 from cutune.source.rewrite.pipeline import TranslationUnit
@@ -69,7 +69,7 @@ def tried_tiles(
     PTX of the program, which tells of which kernels nothing has to be compiled.
     """
     candidates = tile_candidates(program, texts)
-    hopeless = {name: said for name in candidates if (said := _untried(program, name, originals))}
+    hopeless = {name: said for name, said in _untried(program, [*candidates], originals) if said}
     wanted = {name: copies for name, copies in candidates.items() if name not in hopeless}
     drafts, first = _tried_in(program, wanted, compile_draft, lambda _: try_copies)
     for name, said in hopeless.items():
@@ -87,12 +87,18 @@ def tried_tiles(
     return {**first, **joined}
 
 
-def _untried(program: Program, name: str, originals: Sequence[str]) -> str:
-    kernel = program.kernel(name)
-    assert kernel is not None, "a candidate is a copy of a kernel"
+def _untried(
+    program: Program, names: Sequence[str], originals: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the names of kernels with what keeps trials from telling anything of each."""
+    modules = list[Module]()
     with suppress(*UNREADABLE):
-        return untried(kernel, [parsed(text) for text in dict.fromkeys(originals)])
-    return ""
+        modules = [parsed(text) for text in (dict.fromkeys(originals) if names else ())]
+    for name in names:
+        kernel = program.kernel(name)
+        assert kernel is not None, "a candidate is a copy of a kernel"
+        with suppress(*UNREADABLE):
+            yield name, untried(kernel, modules) if modules else ""
 
 
 def _tried_in(

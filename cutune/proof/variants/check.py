@@ -17,7 +17,7 @@ from typing import assert_never
 from cutune.core.codes import Code
 from cutune.proof.compiled import Compile, ProvenCode, compiled_changes
 from cutune.proof.confirm import as_compiled, member_places
-from cutune.proof.same_code import tells_active_lanes
+from cutune.proof.same_code import MEETS_OTHERWISE, tells_active_lanes
 from cutune.proof.variants.registry import (
     TRANSFORMS,
     AsTried,
@@ -29,7 +29,6 @@ from cutune.proof.variants.registry import (
     made_by,
 )
 from cutune.proof.variants.text import left_out
-from cutune.proof.variants.tiles import MEETS_OTHERWISE
 from cutune.ptx.parse import parse
 from cutune.ptx.types import Module, PtxError
 from cutune.source.kernel_variant import KernelVariant

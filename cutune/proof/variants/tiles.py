@@ -29,7 +29,7 @@ from math import prod
 from cutune.core.codes import Code
 from cutune.core.source import Edit, Span
 from cutune.proof.confirm import MOST_ARGUMENTS, MOST_ASKED
-from cutune.proof.same_code import tells_active_lanes
+from cutune.proof.same_code import MEETS_OTHERWISE, tells_active_lanes
 from cutune.proof.variants.repeat import repeated
 from cutune.proof.variants.text import Changes, Illegal, KernelText, span_of
 from cutune.proof.variants.tile_constants import (
@@ -78,7 +78,6 @@ _FAR_BEFORE = 8192
 _MOST_ASKING = 12
 #: Why nothing is tried.
 ON_DATA, OF_ORDER = "what it does depends on data: {}", "it uses the result of {}"
-MEETS_OTHERWISE = "may bring lanes of a warp together elsewhere, and the kernel asks for them"
 #: Constants outside of functions, which begin a line.
 _CONSTANT = re.compile(
     r"^(?:(?:static|inline)\s+)*const(?:expr)?\s+[\w ]*?\b(\w+)\s*=\s*([^;{}]+);", re.MULTILINE

@@ -18,6 +18,8 @@ class IntegerType(NamedTuple):
 
 #: Stands for `::` in a name.
 SCOPE = "$"
+#: Real numbers, by the bytes that they have.
+REAL_BYTES = {"float": 4, "double": 8, "half": 2, "__half": 2, "__nv_bfloat16": 2, "nv_bfloat16": 2}
 _ALIASES = {
     name: IntegerType(bits, is_signed)
     for bits, is_signed, names in (

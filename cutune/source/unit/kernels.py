@@ -22,6 +22,7 @@ from cutune.source.syntax.parse import Syntax
 from cutune.source.syntax.tokens import Token, word_set
 from cutune.source.unit.integers import (
     QUALIFIERS,
+    REAL_BYTES,
     SCOPE,
     PassedMember,
     PassedStructure,
@@ -308,8 +309,7 @@ def _declared(statement: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...]
             yield item[-1].text, _POINTER if is_pointer else words
 
 
-_REAL_BYTES = {"float": 4, "double": 8, "half": 2, "__half": 2, "__nv_bfloat16": 2}
-_REAL_BYTES |= {"nv_bfloat16": 2, "__half2": 4}
+_REAL_BYTES = REAL_BYTES | {"__half2": 4}
 _POINTER_BYTES = 8
 #: CUDA's vectors of two and four are aligned as a whole, up to so many bytes.
 _MOST_ALIGNMENT = 16
