@@ -23,7 +23,7 @@ from cutune.model.measurement.measurement import (
     MeasuredKernel,
     Origin,
 )
-from cutune.model.measurement.size_relations import Covered, cover
+from cutune.model.measurement.size_relations import Covered, cover, with_grid_covering
 from cutune.model.rational.formulas import is_formula, limited_value
 from cutune.source.candidates import BlockRange
 from cutune.source.kernel_variant import ASKED, KernelVariant, Tile
@@ -282,6 +282,14 @@ def described(
         unit=_unit(tile) if tile is not None else 1,
         working=axes.working(launch),
     )
+
+
+def with_sizes_covered(launch: LaunchedCode, described: MeasuredKernel) -> Iterator[MeasuredKernel]:
+    """The described kernel with grids that cover sizes, where it is asked what its grid is."""
+    tile = _tile(launch.kernel, launch.variant)
+    if tile is not None and any(map(tile.is_asked, range(3))):
+        threads = [tile.threads(axis) for axis in range(3)]
+        yield from with_grid_covering(described, threads, [one.grid for one in launch.records])
 
 
 def _unguarded(launch: LaunchedCode, guards: FormulaPerAxis) -> Flags:

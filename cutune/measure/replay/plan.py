@@ -21,7 +21,7 @@ from cutune.model.fit.count_functions import (
 )
 from cutune.model.measurement.alignment import Row, modulus, representatives
 from cutune.model.measurement.measurement import MeasuredKernel, Purpose
-from cutune.model.measurement.size_relations import extents_at
+from cutune.model.measurement.size_relations import extents_at, share_of_each
 from cutune.source.host_formula import names_in
 from cutune.toolchain.device.thread_block import (
     GRID_LIMITS,
@@ -58,8 +58,6 @@ ROUNDS_COUNTED, ROUNDS_OF_FOUR_LEVELS = 480, 96
 FEWEST_ROUNDS = 16
 #: Up to so many sizes, launches may be larger while they are counted.
 FEW_SIZES = 2
-#: Parts of a block that are larger take too long to be counted.
-LARGEST_SHARE = 1 << 17
 #: Windows of eight executions that are traced per instruction and warp, about.
 WINDOWS = 4
 
@@ -185,21 +183,12 @@ def _shares(kernel: MeasuredKernel) -> dict[str, tuple[str, int]]:
         axis = "xyz".index(blocks_name[-1])
         for place, name in enumerate(kernel.parameters):
             pairs = [(sizes[place], extents[axis]) for sizes, extents in kernel.recorded]
-            if len({blocks for _, blocks in pairs}) < FEW_SIZES or min(pairs)[0] <= 0:
+            if len({blocks for _, blocks in pairs}) < FEW_SIZES:
                 continue
-            least = max(-(-size // blocks) for size, blocks in pairs)
-            most = min((size - 1) // (blocks - 1) for size, blocks in pairs if blocks > 1)
-            if WARP <= least <= most <= LARGEST_SHARE:
-                found[name] = (blocks_name, _roundest(least, most))
+            share = share_of_each(pairs)
+            if share is not None and share >= WARP:
+                found[name] = (blocks_name, share)
     return found
-
-
-def _roundest(least: int, most: int) -> int:
-    """The number in a range that most twos divide."""
-    unit = 1
-    while -(-least // (2 * unit)) * 2 * unit <= most:
-        unit *= 2
-    return -(-least // unit) * unit
 
 
 def base_size(kernel: MeasuredKernel, counts: CountFunctions) -> int:

@@ -78,6 +78,10 @@ def counted_kernel(
 
     It is counted again without parameters that are no sizes, follow from others, or are strides.
     """
+    for guess in subject.guesses:
+        guessed = counted_kernel(replace(subject, kernel=guess, guesses=()), known, progress)
+        if not guessed.problem:
+            return guessed
     measured = _counted(subject, known, progress)
     while (held := _with_constants_held(subject, _counts(measured))) is not None:
         subject = replace(subject, kernel=held)

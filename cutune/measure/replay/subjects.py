@@ -18,7 +18,12 @@ from cutune.emulator.launch_log import LaunchRecord
 from cutune.emulator.machine import LoadedModule
 from cutune.emulator.module_metadata import AssembledModule, KernelCode
 from cutune.measure.replay import replay
-from cutune.measure.replay.description import LaunchedCode, described, launched_sites
+from cutune.measure.replay.description import (
+    LaunchedCode,
+    described,
+    launched_sites,
+    with_sizes_covered,
+)
 from cutune.model.emit.selected_programs import decisive
 from cutune.model.measurement.measurement import BoundedCopy, MeasuredKernel, Origin
 from cutune.model.performance.constants import SPILLED_SHARE
@@ -39,9 +44,13 @@ FEW_REGISTERS = 32
 
 @dataclass(frozen=True)
 class Subject(replay.Replayer):
-    """A kernel that is going to be measured. `made`: launches of all kernels of its module."""
+    """A kernel that is going to be measured. `made`: launches of all kernels of its module.
+
+    `guesses`: the kernel with grids that cover sizes, where it is asked what its grid is.
+    """
 
     numbers: SiteNumbers
+    guesses: tuple[MeasuredKernel, ...] = ()
 
     @property
     def site_numbers(self) -> tuple[int, ...]:
@@ -108,7 +117,8 @@ def subjects(
             measured = replace(measured, bounded=bounded, decisive=decided)
             if its_code.oblivious:
                 measured = replay.replayable(measured, one, its_code)
-            measurable.append(Subject(module, its_code, one, measured, made, numbers))
+            guesses = tuple(with_sizes_covered(its_launch, measured))
+            measurable.append(Subject(module, its_code, one, measured, made, numbers, guesses))
     return measurable
 
 

@@ -20,6 +20,7 @@ from cutune.model.rational.formulas import tie_of
 from cutune.model.selection.choose import SelectionRule
 from cutune.model.selection.chooser import LARGEST_SIZE, supported
 from cutune.model.selection.variants import Worthwhile
+from cutune.source.host_formula import names_in, renamed
 from cutune.source.rewrite.c_text import argument_bits, axis_bits, c_string
 
 
@@ -124,6 +125,10 @@ def _unlike(model: FittedModel) -> list[str]:
             conditions.append(f"asked_->extent[{axis}] != {c_integer(facts.recorded[0][1][axis])}")
     # The counts are known for a range of each size; what is asked is 1 to 2^31.
     sizes = {name: f"sizes_[{index}]" for index, name in enumerate(facts.parameters)}
+    for axis, cover in enumerate(facts.covers):
+        if facts.asserted and cover is not None and names_in(cover):
+            # That the grid covers a size was read off launches.
+            conditions.append(f"asked_->extent[{axis}] != {renamed(cover, sizes)}")
     for word, variable in facts.extent_words.items():
         sizes[variable] = f"asked_->extent[{'xyz'.index(word[-1])}]"
     ranges = supported(model)

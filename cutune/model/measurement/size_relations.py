@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, combinations, product
-from math import prod
+from itertools import chain, combinations, islice, product
+from math import lcm, prod
 
 from cutune.model.measurement.measurement import MeasuredKernel, Measurements
 from cutune.model.rational.formulas import is_formula, limited_value, whole_value
-from cutune.source.host_formula import names_in
-from cutune.toolchain.device.thread_block import WARP, Block, as_block
+from cutune.source.host_formula import names_in, renamed
+from cutune.toolchain.device.thread_block import LARGEST, WARP, Block, as_block
 
 #: Offsets of each size of a product: meshes have one node or face more than cells.
 SHIFTS = (0, 1, -1)
@@ -28,6 +28,10 @@ DIVISORS = (2, 3, 4, 8, 16, 32)
 MARGINS = (*range(1, 9), 16, 32)
 #: A parameter that changes and is always less than this selects a variant: it is no size.
 SELECTORS = 8
+#: Parts of a block that are larger take too long to be counted.
+LARGEST_SHARE = 1 << 17
+#: So many ways are tried in which blocks may share sizes out.
+MOST_WAYS = 4
 #: More threads than have work are never tried where any number of threads does the same.
 MOST_WORKING = 1 << 29
 
@@ -222,6 +226,71 @@ def with_extents_covered(kernel: MeasuredKernel) -> MeasuredKernel | None:
         return None
     is_left = [v and not text for v, text in zip(kernel.variable_extents, covers, strict=True)]
     return replace(kernel, covers=(x, y, z), variable_extents=(is_left[0], is_left[1], is_left[2]))
+
+
+def with_grid_covering(
+    kernel: MeasuredKernel, threads: Sequence[str], grids: Sequence[Block]
+) -> Iterator[MeasuredKernel]:
+    """The kernel with grids that cover a size in each dimension, as in all launches.
+
+    For tiles, where what the host writes does not tell which size it is. Whether it is that one,
+    counts at other sizes tell, and each launch asks. `threads`: C text per dimension of those of a
+    launch, over `gridDim.x`, …; `grids`: of the recorded launches.
+    """
+    columns = _columns(kernel)
+    open_axes = [axis for axis, varies in enumerate(kernel.variable_extents) if varies]
+    ways = {
+        axis: [*_shares(columns, [grid[axis] for grid in grids], kernel.original[axis])]
+        for axis in open_axes
+    }
+    ways = {axis: found for axis, found in ways.items() if found}
+    apart = (c for c in product(*ways.values()) if len({name for name, _ in c}) == len(c))
+    for chosen in islice(apart, MOST_WAYS) if ways else ():
+        covers, varies = [*kernel.covers], [*kernel.variable_extents]
+        for axis, (name, share) in zip(ways, chosen, strict=True):
+            blocks = f"(({name} + {share - 1}) / {share})"
+            covers[axis] = renamed(threads[axis], {f"gridDim.{'xyz'[axis]}": blocks})
+            varies[axis] = False
+        whole = lcm(kernel.unit * WARP, *(share for _, share in chosen))
+        if whole <= LARGEST:
+            yield replace(
+                kernel,
+                covers=(covers[0], covers[1], covers[2]),
+                variable_extents=(varies[0], varies[1], varies[2]),
+                unit=whole // WARP,
+            )
+
+
+def _shares(
+    columns: Mapping[str, Sequence[int]], blocks: Sequence[int], width: int
+) -> Iterator[tuple[str, int]]:
+    """Sizes that so many blocks may cover, each with the part of a block."""
+    for name, sizes in columns.items():
+        share = share_of_each([*zip(sizes, blocks, strict=True)], width)
+        if share is not None:
+            yield name, share
+
+
+def share_of_each(launches: Sequence[tuple[int, int]], width: int = 0) -> int | None:
+    """How much of a size each block has, if all launches have `ceil(size / share)` blocks.
+
+    Of several numbers it is `width`, or else the roundest. `launches`: size and blocks of each.
+    """
+    if min(size for size, _ in launches) <= 0:
+        return None
+    least = max(-(-size // blocks) for size, blocks in launches)
+    most = min(((n - 1) // (blocks - 1) for n, blocks in launches if blocks > 1), default=width)
+    if least <= width <= most:
+        return width
+    return _roundest(least, most) if least <= most <= LARGEST_SHARE else None
+
+
+def _roundest(least: int, most: int) -> int:
+    """The number in a range that most twos divide."""
+    unit = 1
+    while -(-least // (2 * unit)) * 2 * unit <= most:
+        unit *= 2
+    return -(-least // unit) * unit
 
 
 def with_strides(kernel: MeasuredKernel) -> Iterator[MeasuredKernel]:

@@ -6,8 +6,10 @@ text over the parameters of the kernel and how much of it each block gets.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from functools import cache
 
 from cutune.source.host_formula import (
     Call,
@@ -16,10 +18,14 @@ from cutune.source.host_formula import (
     HostOperation,
     Name,
     Number,
+    basic_size,
     constant,
+    formula_of,
     names_of,
     plain,
+    text_of,
 )
+from cutune.source.syntax.tokens import lex_significant
 
 _CEILINGS = frozenset({"ceil", "ceilf", "std::ceil", "std::ceilf"})
 
@@ -80,10 +86,27 @@ def _quotient(
     pairs = [*zip(terms, known, strict=True)]
     numbers = [sign * value for (_, sign), value in pairs if value is not None]
     others = [term for term, value in pairs if value is None]
-    if sum(numbers) not in (count - 1, -1, 0) or len(others) != 1 or others[0][1] < 0:
-        return None
-    extent = _of_arguments(others[0][0], arguments)
-    return (extent, int(count)) if extent is not None else None
+    rounding = (count - 1, -1, 0)
+    if sum(numbers) in rounding and len(others) == 1 and others[0][1] > 0:
+        extent = _of_arguments(others[0][0], arguments)
+        if extent is not None:
+            return extent, int(count)
+    # `n + 2` is an argument: (n + 2 + 15) / 16
+    words = Counter({(text_of(one), sign): 1 for one, sign in others})
+    for text, parameter in arguments.items():
+        given, added = _sum_of(text)
+        if words and given == words and sum(numbers) - added in rounding:
+            return parameter, int(count)
+    return None
+
+
+@cache
+def _sum_of(argument: str) -> tuple[Counter[tuple[str, int]], Fraction]:
+    """The terms of an argument, with their signs, and the number that is added to them."""
+    formula = formula_of(lex_significant(argument), basic_size)
+    pairs = [(constant(one), text_of(one), sign) for one, sign in _terms(formula, 1)]
+    words = Counter({(text, sign): 1 for number, text, sign in pairs if number is None})
+    return words, Fraction(sum(number * sign for number, _, sign in pairs if number is not None))
 
 
 def _terms(formula: Formula, sign: int) -> Iterator[tuple[Formula, int]]:

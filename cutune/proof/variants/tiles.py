@@ -317,7 +317,9 @@ def _meanings(site: LaunchSite, kernel: Kernel) -> list[dict[str, str]]:
     parameters: dict[str, list[str]] = {}
     for argument, parameter in zip(site.arguments, kernel.parameters, strict=False):
         if parameter.integer is not None:
-            parameters.setdefault(argument.strip(), []).append(parameter.name)
+            text = argument.strip()
+            for given in dict.fromkeys((text, *_set_to(site, text))):
+                parameters.setdefault(given, []).append(parameter.name)
     for one in passed_integers(kernel) if len(site.arguments) == len(kernel.parameters) else ():
         argument, path = site.arguments[one.argument].strip(), one.name.partition(".")[2]
         structure = next(s for s in kernel.passed if s.argument == one.argument)
@@ -339,10 +341,8 @@ def _values_given(
     """What the host may give a member: `params.n`; what that is set to; a variable of its name."""
     yield f"{argument}.{path}"
     yield path.rpartition(".")[2]
-    before = site.source.text[max(0, site.span.start - _FAR_BEFORE) : site.span.start]
-    name = re.escape(argument)
-    if set_to := re.findall(rf"\b{name}\.{re.escape(path)}\s*=\s*([^;,=]+)[;,]", before):
-        yield " ".join(set_to[-1].split())
+    yield from _set_to(site, f"{argument}.{path}")
+    before, name = _before(site), re.escape(argument)
     # `Params params = {n, x, y};`, `k<<<…>>>(Params{n, x, y})`
     lists = re.findall(rf"\b{name}\s*=?\s*(?:\w+\s*)?\{{([^{{}};]*)\}}\s*;", before)
     lists += re.findall(r"^\w*\s*\{([^{}]*)\}$", argument)
@@ -353,6 +353,17 @@ def _values_given(
         text = named.get(path, "") if named else items[place] if place < len(items) else ""
         if text:
             yield text
+
+
+def _set_to(site: LaunchSite, variable: str) -> Iterator[str]:
+    """What the host sets a variable, or a member, to before a launch, as it is written there."""
+    if re.fullmatch(r"[A-Za-z_][\w.]*", variable) is not None:
+        found = re.findall(rf"(?<![\w.]){re.escape(variable)}\s*=\s*([^;,=]+)[;,]", _before(site))
+        yield from (" ".join(text.split()) for text in found[-1:])
+
+
+def _before(site: LaunchSite) -> str:
+    return site.source.text[max(0, site.span.start - _FAR_BEFORE) : site.span.start]
 
 
 def _is_launched(block: Block, kernel: Kernel) -> bool:

@@ -16,16 +16,19 @@ from cutune.model.measurement.size_relations import (
     cover,
     extents_at,
     only_at,
+    share_of_each,
     small_bounds,
     usually_held,
     with_bounds_fixed,
     with_constants_fixed,
     with_extents_covered,
     with_few_bounds_fixed,
+    with_grid_covering,
     with_sizes_tied,
     with_strides,
 )
 from cutune.model.rational.functions import RationalFunction, fit
+from cutune.toolchain.device.thread_block import Block
 from tests.support import measured_kernel
 from tests.support.measured_kernel import LAUNCH
 
@@ -294,6 +297,67 @@ def test_two_extents_do_not_cover_the_same_size() -> None:
 )
 def test_extents_that_may_vary_cover_nothing(kernel: MeasuredKernel) -> None:
     assert with_extents_covered(kernel) is None
+
+
+#: A tile of 16 x 16, whose host does not write which sizes its grid is made of.
+TILED = replace(
+    HALO,
+    parameters=("rows", "columns"),
+    positions=(0, 1),
+    covers=(None, None, None),
+    variable_extents=(True, True, False),
+    original=(16, 16, 1),
+    asserted=True,
+    recorded=(((64, 100), (112, 64, 1)), ((30, 200), (208, 32, 1))),
+)
+THREADS = ("gridDim.x * 16", "gridDim.y * 16", "1")
+
+
+def test_a_grid_covers_the_sizes_that_all_launches_show() -> None:
+    [covered] = with_grid_covering(TILED, THREADS, [(7, 4, 1), (13, 2, 1)])
+    assert covered.covers == ("((columns + 15) / 16) * 16", "((rows + 15) / 16) * 16", None)
+    assert covered.variable_extents == (False, False, False)
+    assert extents_at(covered, {"rows": 33, "columns": 16}) == (16, 48, 1)
+    assert covered.unit == 1 and covered.setting != TILED.setting
+
+
+def test_a_square_may_be_covered_in_both_orders() -> None:
+    square = replace(TILED, recorded=(((64, 64), (64, 64, 1)),))
+    found = [one.covers[0] for one in with_grid_covering(square, THREADS, [(4, 4, 1)])]
+    assert found == ["((rows + 15) / 16) * 16", "((columns + 15) / 16) * 16"]
+
+
+def test_blocks_may_cover_more_than_a_thread_each() -> None:
+    shared = replace(TILED, recorded=(((64, 1000), (336, 64, 1)),))
+    [covered] = with_grid_covering(shared, THREADS, [(21, 4, 1)])
+    assert covered.covers[0] == "((columns + 47) / 48) * 16"
+    assert covered.unit == 3, "96 is a multiple of 32 and of 48"
+
+
+@pytest.mark.parametrize("grids", [[(7, 4, 1), (20, 2, 1)], [(1000, 4, 1), (1000, 2, 1)]])
+def test_a_grid_that_follows_nothing_covers_what_it_can(grids: list[Block]) -> None:
+    [covered] = with_grid_covering(TILED, THREADS, grids)
+    assert covered.covers == (None, "((rows + 15) / 16) * 16", None)
+    assert covered.variable_extents == (True, False, False)
+
+
+@pytest.mark.parametrize(
+    ("launches", "width", "share"),
+    [
+        ([(64, 4)], 16, 16),
+        ([(67, 4)], 16, 20),
+        ([(67, 5)], 16, 16),
+        ([(64, 2)], 16, 32),
+        ([(10, 1)], 16, 16),
+        ([(40, 1)], 16, None),
+        ([(0, 1)], 16, None),
+        ([(100, 4), (75, 3)], 0, 32),
+    ],
+)
+def test_what_each_block_has(
+    launches: list[tuple[int, int]], width: int, share: int | None
+) -> None:
+    assert share_of_each(launches, width) == share
 
 
 def test_a_loop_may_stride_up_to_each_size() -> None:
