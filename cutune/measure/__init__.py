@@ -32,8 +32,13 @@ def try_copies(
     except CutuneError as error:
         # That tells nothing of the copies: unlike answers of trials it is not kept.
         reason = f"the emulated device is missing: {error.diagnostic.message}"
-        return [], dict.fromkeys((one.name for one in copies), reason)
-    return copies_that_do_the_same(text, kernel, copies)
+    else:
+        try:
+            return copies_that_do_the_same(text, kernel, copies)
+        except Exception as error:
+            # A fault of cutune's: this kernel stays as it is, and the program does not suffer.
+            reason = f"cutune failed while it tried it, which please report: {error!r}"
+    return [], dict.fromkeys((one.name for one in copies), reason)
 
 
 @cache

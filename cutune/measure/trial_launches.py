@@ -96,7 +96,9 @@ def arrays_behind(
         array = room[begin : begin + size]
         array[:] = next(drawn)
         arrays.append(array)
-        parameters[offset : offset + 8] = (pointer(array) + place).to_bytes(8, "little")
+        # What is accessed may lie so far behind the pointer that this would be below zero.
+        begins = (pointer(array) + place) % (1 << 64)
+        parameters[offset : offset + 8] = begins.to_bytes(8, "little")
     return bytes(parameters), arrays
 
 

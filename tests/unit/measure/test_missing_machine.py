@@ -1,4 +1,4 @@
-"""Where no emulated device can be built, copies are refused for that, and tried next time."""
+"""Where copies cannot be tried they are refused for that, and tried next time."""
 
 from __future__ import annotations
 
@@ -48,3 +48,14 @@ def test_copies_are_tried_where_it_was_missing_before(monkeypatch: pytest.Monkey
     assert reasons["TILE_8"].startswith("the emulated device is missing: ")
     built.append("now")
     assert measure.try_copies("", kernel, [COPY], progress) == ([COPY], {})
+
+
+def test_a_fault_of_cutune_leaves_the_kernel_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OverflowError("too big")
+
+    monkeypatch.setattr(build, "machine_library", lambda _: None)
+    monkeypatch.setattr(tile_trials, "copies_that_do_the_same", fail)
+    (kernel,) = analyzed(SOURCE).kernels
+    found, reasons = measure.try_copies("", kernel, [COPY])
+    assert found == [] and "OverflowError('too big')" in reasons["TILE_8"]

@@ -9,7 +9,12 @@ import pytest
 
 from cutune.emulator.machine import SITE, LaunchCounters
 from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE
-from cutune.measure.trial_launches import TriedLaunch, arrays_of, without_most_large
+from cutune.measure.trial_launches import (
+    TriedLaunch,
+    arrays_behind,
+    arrays_of,
+    without_most_large,
+)
 
 SMALL, LARGE, FEW = 1000, 500_000, 16
 
@@ -70,3 +75,14 @@ def test_arrays_that_an_index_makes_huge_are_not_filled() -> None:
 
     assert reaching(100) == ((16, 4, 104),)
     assert reaching(1 << 34) == ()
+
+
+def test_an_array_may_lie_far_behind_its_pointer() -> None:
+    """As where an index below zero is no sign, but 2^32 elements more."""
+    far = -(1 << 60)
+    launch = TriedLaunch((("n", 8),), (), bytes(8), ((0, far, 64),))
+    [drawn] = [np.arange(64, dtype=np.uint8)]
+    parameters, [array] = arrays_behind(launch, iter([drawn]))
+    assert array.tobytes() == drawn.tobytes()
+    begins = (int.from_bytes(parameters, "little") - far) % (1 << 64)
+    assert begins == array.ctypes.data
