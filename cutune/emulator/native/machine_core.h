@@ -107,6 +107,7 @@ struct Function {
     std::vector<u8> constants;  // the last registers of a frame
     u32 first_block;
     u32 block_count;
+    u32 first_site = 0, end_site = 0;  // those of what it calls are among them
     void place_constants(u8* registers) const {
         std::copy(constants.begin(), constants.end(), registers + register_bytes - constants.size());
     }
@@ -284,7 +285,7 @@ void merge(Site& into, const Site& from);
 // The traced counters of a site, estimated for all windows.
 Site estimate(const Windows& windows);
 // Zero counters for all blocks and sites.
-void clear(Report& report, const ModuleImage& module);
+void clear(Report& report, const ModuleImage& module, const Launch& launch);
 
 [[noreturn]] void fail(Outcome outcome, const Instruction* i, const Warp& w, u32 lane,
                        const std::string& what);

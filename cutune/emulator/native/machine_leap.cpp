@@ -85,7 +85,7 @@ u64 unseen(Execution& x, const Warp& w, const Block& block, u64 most) {
     if (!x.tracing || !block.site_count) return most;
     if (x.launch.trace_every <= 1) return 0;
     const u32 region = x.module.sites[block.first_site].region;
-    const u64 done = x.trace.progress[w.index * x.module.sites.size() + block.first_site].executions;
+    const u64 done = x.trace.progress_of(w.index, block.first_site).executions;
     const u64 drawn = x.trace.draws.first(region, done >> WINDOW);
     // The window before a drawn one is recorded too.
     const u64 until = drawn ? (drawn - 1) << WINDOW : 0;
@@ -123,7 +123,7 @@ void Execution::leap(Warp& w, const Block& block) {
     report.leapt_instructions += count * block.instructions;
     if (tracing)
         for (u32 k = block.first_site; k < block.first_site + block.site_count; k++)
-            trace.progress[w.index * module.sites.size() + k].executions += u32(count);
+            trace.progress_of(w.index, k).executions += u32(count);
 }
 
 }  // namespace cutune

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <new>
+#include <numeric>
 
 #include "machine_version.h"
 
@@ -225,7 +226,8 @@ bool commutes(const std::string& name) {
 }
 
 struct Effects {
-    bool orders = false;  // its blocks must run in turn
+    bool orders = false;    // its blocks must run in turn
+    bool anywhere = false;  // it may call any function
     std::vector<u32> calls;
 };
 
@@ -235,6 +237,7 @@ Effects effects_of(const ModuleImage& module, const Instruction* i, const Instru
     for (; i < end; i++) {
         const std::string& name = names.at(i->handler);
         if (orders_blocks(name)) effects.orders = true;
+        if (name.compare(0, 13, "call_indirect") == 0) effects.anywhere = true;
         if (name == "call") effects.calls.push_back(static_cast<u32>(i->imm));
         const bool atomic = name.compare(0, 5, "atom_") == 0;
         const bool memory =
@@ -246,7 +249,23 @@ Effects effects_of(const ModuleImage& module, const Instruction* i, const Instru
     return effects;
 }
 
-void judge_independence(ModuleImage& module, const std::unordered_map<Handler, std::string>& names) {
+// The sites from the first to the last of some functions.
+void reach_sites(const ModuleImage& module, const std::vector<u32>& reached, Function& function) {
+    u32 first = u32(module.sites.size()), end = 0;
+    for (const u32 k : reached) {
+        const Function& own = module.functions[k];
+        for (u32 b = own.first_block; b < own.first_block + own.block_count; b++) {
+            const Block& block = module.blocks[b];
+            if (!block.site_count) continue;
+            first = std::min(first, block.first_site);
+            end = std::max(end, block.first_site + block.site_count);
+        }
+    }
+    function.first_site = std::min(first, end);
+    function.end_site = end;
+}
+
+void judge_functions(ModuleImage& module, const std::unordered_map<Handler, std::string>& names) {
     std::vector<Effects> effects;
     const Instruction* const end = module.code.data() + module.code.size();
     for (size_t k = 0; k < module.functions.size(); k++) {
@@ -258,15 +277,21 @@ void judge_independence(ModuleImage& module, const std::unordered_map<Handler, s
     }
     for (size_t k = 0; k < module.functions.size(); k++) {
         std::vector<u32> reached{static_cast<u32>(k)};
-        bool orders = false;
+        bool orders = false, anywhere = false;
         for (size_t n = 0; n < reached.size(); n++) {
             const Effects& found = effects[reached[n]];
             orders |= found.orders;
+            anywhere |= found.anywhere;
             for (const u32 callee : found.calls)
                 if (std::find(reached.begin(), reached.end(), callee) == reached.end())
                     reached.push_back(callee);
         }
         module.functions[k].independent = !orders;
+        if (anywhere) {
+            reached.resize(module.functions.size());
+            std::iota(reached.begin(), reached.end(), 0);
+        }
+        reach_sites(module, reached, module.functions[k]);
     }
 }
 
@@ -296,7 +321,7 @@ void read_module(Reader& in, ModuleImage& module) {
                 memcpy(&module.functions[k].constants.at(r.offset + 8 * l), &value, 8);
         }
     read_code(in, module, used);
-    judge_independence(module, names);
+    judge_functions(module, names);
     for (Function& function : module.functions) {
         function.code.block_count = module.blocks.size();
         function.code.site_count = module.sites.size();

@@ -67,6 +67,8 @@ void add(Report& into, const Report& part) {
         into.sites[k].lanes += part.sites[k].lanes;
         into.sites[k].busiest += part.sites[k].busiest;
         merge(into.sites[k], part.sites[k]);
+    }
+    for (size_t k = 0; k < into.windows.size(); k++) {
         merge(into.windows[k].first, part.windows[k].first);
         merge(into.windows[k].others, part.windows[k].others);
         into.windows[k].executions += part.windows[k].executions;
@@ -82,7 +84,7 @@ void spread(Execution& x, u64 first, u64 count, u32 threads) {
     std::vector<std::thread> pool;
     for (Report& part : parts)
         pool.emplace_back([&x, &all, &part] {
-            clear(part, x.module);
+            clear(part, x.module, x.launch);
             Execution own(x.module, x.kernel, x.launch, x.memory, part);
             own.alone = false;
             try {

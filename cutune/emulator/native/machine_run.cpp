@@ -292,18 +292,19 @@ static void summarize(const ModuleImage& module, Report& report) {
     }
     for (size_t k = 0; k < report.sites.size(); k++) {
         const StaticSite& access = module.sites[k];
-        merge(report.sites[k], estimate(report.windows[k]));
+        if (!report.windows.empty()) merge(report.sites[k], estimate(report.windows[k]));
         if (access.guarded) continue;
         report.sites[k].executions = report.block_executions[access.block];
         report.sites[k].lanes = report.block_lanes[access.block];
     }
 }
 
-void clear(Report& report, const ModuleImage& module) {
+void clear(Report& report, const ModuleImage& module, const Launch& launch) {
     report.block_executions.assign(module.blocks.size(), 0);
     report.block_lanes.assign(module.blocks.size(), 0);
     report.sites.assign(module.sites.size(), Site());
-    report.windows.assign(module.sites.size(), Windows());
+    const bool has_windows = launch.trace && launch.trace_every > 1;
+    report.windows.assign(has_windows ? module.sites.size() : 0, Windows());
 }
 
 static void prepare(Execution& x, BlockMemory& memory) {
@@ -352,7 +353,7 @@ static void run_together(const Execution& like, u64 count) {
 
 Report run(ModuleImage* module, const KernelCode* code, const Launch& launch, Memory* memory) {
     Report report;
-    clear(report, *module);
+    clear(report, *module, launch);
     const Function& kernel = module->functions[module->function_of.at(code->name)];
     Execution x(*module, kernel, launch, *memory, report);
     if (launch.checker) launch.checker->begin_launch(x);

@@ -227,7 +227,7 @@ inline void count_global(const Instruction* i, Warp& w, u32 execution, u64 first
 Site* sampled_site(Execution& x, u32 site, u32 window) {
     if (window == 0) return &x.report.windows[site].first;
     if (window > x.launch.trace_every) return &x.report.windows[site].others;
-    Young& young = x.trace.young[site];
+    Young& young = x.trace.young[site - x.trace.first_site];
     if (window > young.window) young = {Site(), window};
     return window == young.window ? &young.counts : nullptr;
 }
@@ -247,7 +247,7 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const Accessed& at) {
     Execution& x = *w.execution;
     TraceState& state = x.trace;
     const StaticSite& access = x.module.sites[i->x];
-    Progress& progress = state.progress[w.index * state.sites + i->x];
+    Progress& progress = state.progress_of(w.index, i->x);
     const u32 execution = progress.executions++;
     const u32 window = execution >> WINDOW;
     const u64 first = at.steps.first;
@@ -340,7 +340,7 @@ void observe_regular(const Instruction* i, Warp& w, u64 first, u32 bytes) {
     if (UNLIKELY(x.launch.trace_every > 1 || access.space != GLOBAL_SPACE))
         return trace(i, w, {nullptr, {first, 0, 0}, FULL, bytes, PATTERN});
     TraceState& state = x.trace;
-    Progress& progress = state.progress[w.index * state.sites + i->x];
+    Progress& progress = state.progress_of(w.index, i->x);
     const u32 execution = progress.executions++, window = execution >> WINDOW;
     const u32 region = 2 * access.region + (KIND != LOAD);
     const Features& f = regular(state, PATTERN, first, bytes);
@@ -361,29 +361,28 @@ template void observe_regular<STORE, UNIFORM>(const Instruction*, Warp&, u64, u3
 template void observe_regular<STORE, SEQUENTIAL>(const Instruction*, Warp&, u64, u32);
 
 void Execution::begin_trace() {
-    const size_t sites = module.sites.size();
-    trace.progress.assign(warps.size() * sites, Progress());
+    trace.first_site = kernel.first_site;
+    trace.sites = kernel.end_site - kernel.first_site;
+    trace.progress.assign(warps.size() * trace.sites, Progress());
     trace.recent.assign(warps.size(), Recent());
     trace.last_store.assign(warps.size(), LastStore());
-    trace.remembered.resize(sites);
-    trace.sites = u32(sites);
-    trace.sectors.clear(2 * module.region_count + sites);
+    trace.remembered.resize(module.sites.size());
+    trace.sectors.clear(2 * module.region_count + module.sites.size());
     trace.draws.begin(linear_block, launch.trace_every, module.region_count);
-    if (launch.trace_every > 1) trace.young.assign(sites, Young{Site(), 0});
+    if (launch.trace_every > 1) trace.young.assign(trace.sites, Young{Site(), 0});
 }
 
 void Execution::end_trace() {
-    const size_t sites = module.sites.size();
-    for (size_t k = 0; k < sites; k++) {
+    for (u32 k = kernel.first_site; k < kernel.end_site; k++) {
         u64 most = 0, all = 0;
-        for (size_t w = 0; w < warps.size(); w++) {
-            const u64 executions = trace.progress[w * sites + k].executions;
+        for (u32 w = 0; w < warps.size(); w++) {
+            const u64 executions = trace.progress_of(w, k).executions;
             most = std::max(most, executions);
             all += executions;
         }
         report.sites[k].busiest += most;
         if (launch.trace_every <= 1) continue;
-        merge(report.windows[k].others, trace.young[k].counts);
+        merge(report.windows[k].others, trace.young[k - kernel.first_site].counts);
         report.windows[k].executions += all;
     }
 }

@@ -153,14 +153,17 @@ struct Young {
 constexpr u32 REGULAR_SIZES = 5;
 
 struct TraceState {
-    u32 sites = 0;
-    std::vector<Progress> progress;     // by warp and site
+    u32 first_site = 0, sites = 0;      // of the kernel
+    std::vector<Progress> progress;     // by warp and site of the kernel
+    Progress& progress_of(u32 warp, u32 site) {
+        return progress[size_t(warp) * sites + (site - first_site)];
+    }
     std::vector<Recent> recent;         // by warp
     std::vector<LastStore> last_store;  // the same
     std::vector<std::unique_ptr<Remembered>> remembered;  // by site
     Features regular[2][REGULAR_SIZES][LANES];  // by pattern, size and alignment
     Features fresh;                             // of an access that is not remembered
-    std::vector<Young> young;           // by site
+    std::vector<Young> young;           // by site of the kernel
     SectorTable sectors;
     Draws draws;
 };
