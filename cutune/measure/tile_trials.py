@@ -88,19 +88,19 @@ _OTHER_INSTANCES = "it does something else in another instance of the template"
 _NOT_PREFERRED = "others whose blocks cover as much are counted to cost less"
 #: Warp instructions of one launch of the kernel, and so many times that of a copy.
 _LONG, _LONGER = 600_000, 16
+#: Launches of the kernel of which no copy did the same, after which no others are tried.
+_ENOUGH = 2_000
 #: Launches without a race that a kernel needs; so many with parts of blocks, or with several.
 _FEWEST, _UNEVEN = 6, 3
 #: About as many of the numbers that a code names are tried as sizes.
 _NAMED = 40
 #: Numbers that are named are tried up to so many times what a block covers; those asked for: up to.
 _FARTHEST, _FARTHEST_ASKED = 9, 4096
-#: Launches with all kinds of contents; others have one each.
-_THOROUGH = 16
+_THOROUGH = 16  # launches with all kinds of contents; others have one each
 _RANDOM = (0, 3)  # contents: what variables hold at first, and other numbers
 _WATCHED = 96  # launches at most, the largest first
 _UNWRITTEN = "unwritten_shared"  # as the checker has it
-#: The architecture that PTX is for.
-_TARGET = re.compile(r"^\.target\b.*$", re.MULTILINE)
+_TARGET = re.compile(r"^\.target\b.*$", re.MULTILINE)  # the architecture that PTX is for
 #: The modules on which answers depend.
 _JUDGES = (
     *sorted(Path(__file__).parent.glob("*trial*.py")),
@@ -179,7 +179,7 @@ def _tried_instance(trial: _Trial, copies: Copies) -> tuple[list[Found], dict[st
             trial = replace(trial, asked_sizes=asked)
         reasons |= dict.fromkeys((copies[index].name for index in some), _OTHER_LAUNCHES)
         reasons |= trial.tried(copies, some, found)
-        if found:
+        if found or len(trial.counted) + len(trial.ended) > _ENOUGH:
             break
     names = dict.fromkeys(one.name for one in copies)
     left = f"{_NOT_PREFERRED}: {len(reasons)} of {len(names)} were tried"
