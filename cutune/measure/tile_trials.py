@@ -573,7 +573,8 @@ class _Trial:
 
     @cached_property
     def _variables(self) -> LaunchVariables:
-        return LaunchVariables(self.module, self.loaded)
+        functions = (one for entry in self.entries.values() for one in self._functions(entry))
+        return LaunchVariables(self.module, self.loaded, functions)
 
     def _run(
         self, entry: str, grid: Block, tile: Tile, launch: TriedLaunch, contents: int

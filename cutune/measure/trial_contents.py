@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutune.emulator.machine import LoadedModule
-from cutune.ptx.types import Module
+from cutune.ptx.types import Function, Module
 
 #: Bits of a word that stay as they are drawn, and those that are set: as `float` from 0.5 to 2, as
 #: two `half` numbers from 1 to 2, as a `double` near 1.
@@ -22,6 +23,8 @@ _FEW = np.array([0, 1 << 31, 0x3F800000, 0xBF800000, 0x40000000, 1, 3], np.uint3
 _STRANGE = np.array(
     [0, 1 << 31, 0x7F800000, 0xFF800000, 0x7FC00000, 0x7FFFFFFF, 0xFFFFFFFF], np.uint32
 )
+#: A symbol, in an operand or in what a variable holds at first.
+_NAME = re.compile(r"[A-Za-z_$][\w$]*")
 #: Spaces of variables that stay behind a launch.
 _KEPT = frozenset({"global", "const"})
 #: Words after which contents repeat themselves: a prime number, unlike the lengths of rows.
@@ -56,10 +59,18 @@ class TrialContents:
 
 
 class LaunchVariables:
-    """Variables of a module that the host may have set, or that a launch may leave otherwise."""
+    """Variables of a module that the host may have set, or that a launch may leave otherwise.
 
-    def __init__(self, module: Module, loaded: LoadedModule) -> None:
-        each = ((one, loaded.variable(one.name)) for one in module.variables)
+    `functions`: those that are launched, and what they call. What none of them names is left out:
+    headers of libraries bring dozens of variables.
+    """
+
+    def __init__(self, module: Module, loaded: LoadedModule, functions: Iterable[Function]) -> None:
+        named = {name for one in functions for text in one.operands for name in _NAME.findall(text)}
+        texts = {one.name: {*_NAME.findall(one.initial)} for one in module.variables}
+        while more := {n for name in named & texts.keys() for n in texts[name]} - named:
+            named |= more
+        each = ((one, loaded.variable(one.name)) for one in module.variables if one.name in named)
         kept = [(v, there) for v, there in each if v.space in _KEPT and there is not None]
         self._known = [(there, there.copy() if v.initial else None) for v, there in kept]
 
