@@ -86,8 +86,8 @@ from cutune.toolchain.device.thread_block import LARGEST_SHARED, Block
 _OTHER_LAUNCHES = "its launches are not those of others"
 _OTHER_INSTANCES = "it does something else in another instance of the template"
 _NOT_PREFERRED = "others whose blocks cover as much are counted to cost less"
-#: Warp instructions of one launch of the kernel, and so many times that of a copy.
-_LONG, _LONGER = 600_000, 16
+#: Warp instructions of a launch of a copy: so many times those of the kernel.
+_LONGER = 16
 #: Launches without a race that a kernel needs; so many with parts of blocks, or with several.
 _FEWEST, _UNEVEN = 6, 3
 #: About as many of the numbers that a code names are tried as sizes.
@@ -502,9 +502,8 @@ class _Trial:
     ) -> LaunchCounters:
         """Count the program's launch; raises CutuneError where it fails, or takes long."""
         launched = self.entries[self.kernel.name], grid, own.block, launch.parameters
-        most = (1 + self._sizes.is_one) * _LONG  # Of one size there are few launches.
-        about: dict[str, Any] = {"shared_bytes": own.shared, "instruction_limit": most}
-        return self.loaded.run(*launched, ghosts=GHOSTS, trace=trace, **about)
+        about: dict[str, Any] = {"shared_bytes": own.shared, "ghosts": GHOSTS, "trace": trace}
+        return self.loaded.run(*launched, **about, instruction_limit=self._sizes.longest)
 
     def _ended_well(self, tile: Tile, launch: TriedLaunch) -> TriedLaunch | None:
         """The program's launch with its arrays; None where it has a race, or tells nothing."""
@@ -592,7 +591,7 @@ class _Trial:
             there[:] = next(drawn)
         memory = [*buffers, *self._variables.all()]
         before = [one.tobytes() for one in memory]
-        most = _LONG + _LONGER * launch.warp_instructions
+        most = self._sizes.longest + _LONGER * launch.warp_instructions
         about: dict[str, Any] = {"buffers": buffers, "instruction_limit": most}
         about |= {"shared_bytes": tile.shared, "is_checked": not (contents or self.is_noted)}
         # Races are the same whatever is in memory; where blocks come in turn all are asked about.

@@ -23,6 +23,8 @@ from cutune.measure.trial_contents import of_each_outcome
 from cutune.source.kernel_variant import ASKED, Tile
 from cutune.source.program import Kernel
 
+#: Warp instructions of one launch of a kernel.
+_LONG = 600_000
 #: Drawn sizes, and as many drawn combinations of several.
 _DRAWN = 16
 #: Values in as many elements as a block covers, of an integer that no grid follows.
@@ -63,6 +65,11 @@ class SizesTried:
     def is_one(self) -> bool:
         """Has the kernel one size? Of its multiples there are few."""
         return len(self.integers) == 1
+
+    @property
+    def longest(self) -> int:
+        """Warp instructions of the longest launch: where there are few, larger ones are tried."""
+        return 2 * _LONG if self.is_one else _LONG
 
     def multiple(self, tile: Tile) -> int:
         """A number that is a multiple of what blocks of copies cover, and of the program."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, combinations, product
 from math import prod
 
-from cutune.model.measurement.measurement import MeasuredKernel, Measurements
+from cutune.model.measurement.measurement import NO_OTHERS, MeasuredKernel, Measurements
 from cutune.model.rational.formulas import is_formula, limited_value, whole_value
 from cutune.source.host_formula import names_in
 from cutune.toolchain.device.thread_block import WARP, Block, as_block
@@ -222,6 +222,21 @@ def with_extents_covered(kernel: MeasuredKernel) -> MeasuredKernel | None:
         return None
     is_left = [v and not text for v, text in zip(kernel.variable_extents, covers, strict=True)]
     return replace(kernel, covers=(x, y, z), variable_extents=(is_left[0], is_left[1], is_left[2]))
+
+
+def with_extents_held(kernel: MeasuredKernel) -> MeasuredKernel | None:
+    """The kernel with extents at the values that all launches of the program have; None: they vary.
+
+    For loops that stride by all threads to a constant: the rounds that a thread makes are no
+    function of the threads, and there are as many threads in each launch.
+    """
+    varying = [axis for axis in range(3) if kernel.variable_extents[axis]]
+    recorded = {tuple(extents[axis] for axis in varying) for _, extents in kernel.recorded}
+    if kernel.keeps_grid or not varying or len(recorded) != 1:
+        return None
+    pairs = zip(kernel.working, kernel.variable_extents, strict=True)
+    x, y, z = (text and (NO_OTHERS if varies else text) for text, varies in pairs)
+    return replace(kernel, variable_extents=(False, False, False), working=(x, y, z))
 
 
 def with_strides(kernel: MeasuredKernel) -> Iterator[MeasuredKernel]:
