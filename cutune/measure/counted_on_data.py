@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import prod
+from time import monotonic
 
 from cutune.core.codes import NO_REMEDY, Code
 from cutune.core.diagnostics import Diagnostic, Warn
@@ -55,11 +56,16 @@ class _Counting:
     progress: Progress
     counted: list[CountedRun] = field(default_factory=list)
     made: list[Mapping[str, Sequence[Experiment]]] = field(default_factory=list)
+    #: Runs that took as long as they may, so that launches may be missing.
+    late: list[CountedRun] = field(default_factory=list)
 
     def run(self, counted: CountedRun) -> None:
         self.progress("counting with data", counted.number, len(self.recorded) + 1)
         self.counted.append(counted)
+        begin = monotonic()
         self.made.append(counted.made(self.device))
+        if 0 < counted.sweep.seconds <= monotonic() - begin:
+            self.late.append(counted)
 
     def run_again(self, variants: Sequence[Subject]) -> None:
         """Count variants in all runs in which their kernels were counted in full.
@@ -98,6 +104,12 @@ class _Counting:
     def runs_with(self, subject: Subject) -> list[CountedRun]:
         return [one for one in self.counted if any(subject is its for its in one.subjects)]
 
+    def is_run(self, subject: Subject) -> bool:
+        """Were all candidates of a kernel launched in some run?"""
+        late = {id(one) for one in self.late}
+        in_time = (one for one in self.runs_with(subject) if id(one) not in late)
+        return any(not (one.run.is_cut or one.sampled_threads) for one in in_time)
+
 
 def counted_on_data(
     recorded: Sequence[RecordedRun],
@@ -124,7 +136,7 @@ def counted_on_data(
         counting.run(larger)
     left = []
     for place, subject in enumerate(subjects):
-        if not counting.of(subject) and (is_cut or not counting.runs_with(subject)):
+        if not counting.of(subject) and (is_cut or not counting.is_run(subject)):
             subjects[place] = candidate_trials.thinned(kernels[place], SAMPLED_CANDIDATES)
             left.append(subjects[place])
     for sampled in _sampled(recorded, left):
@@ -171,8 +183,7 @@ def _judged(
     """A kernel as it was measured; None, with a warning, where its launches tell nothing."""
     name, runs_with = subject.kernel.name, counting.runs_with(subject)
     of_runs = counting.of(subject)
-    is_run = any(not (one.run.is_cut or one.sampled_threads) for one in runs_with)
-    if problem := _problem(subject, of_runs, is_run, counting.recorded[0]):
+    if problem := _problem(subject, of_runs, counting.is_run(subject), counting.recorded[0]):
         warn(Diagnostic.at(Code.DATA_DEPENDENT, kernel=name, reason=problem))
         return None
     telling = _telling(subject, of_runs)

@@ -381,7 +381,9 @@ def try_two(made: RecordedRun) -> str:
         return f"; try: {' '.join(halved)}"
     program = "./{program}" if any("{program}" in word for word in made.run.words) else "./app"
     program = f"python3 {SCRIPT}" if made.run.script else program
-    example = f", such as --run '{program} {_HOLE}' --vary n=256,1024"
+    has_words = made.run.shell or made.run.script or made.run.words[1:]
+    how = "such as" if has_words else "which the program has to read, as by atoi(argv[1]):"
+    example = f", {how} --run '{program} {_HOLE}' --vary n=256,1024"
     return _proposed(made, lambda size: (size // 2, size)) or example
 
 

@@ -86,8 +86,8 @@ from cutune.toolchain.device.thread_block import LARGEST_SHARED, Block
 _OTHER_LAUNCHES = "its launches are not those of others"
 _OTHER_INSTANCES = "it does something else in another instance of the template"
 _NOT_PREFERRED = "others whose blocks cover as much are counted to cost less"
-#: Warp instructions of one launch of the kernel, and so many times that of a copy.
-_LONG, _LONGER = 600_000, 16
+#: Warp instructions of a launch of a copy: so many times those of the kernel.
+_LONGER = 16
 #: Launches of the kernel of which no copy did the same, after which no others are tried.
 _ENOUGH = 2_000
 #: Launches without a race that a kernel needs; so many with parts of blocks, or with several.
@@ -357,7 +357,7 @@ class _Trial:
         if reason := self._untried(copy, [*self._sizes.assignments(tile, domain)]):
             return reason
         # Where the program tells all grids, sizes need not be multiples of anything.
-        is_any = self._sizes.multiple == 1 or (self.is_in_turn and not tile.names)
+        is_any = self._sizes.multiple(tile) == 1 or (self.is_in_turn and not tile.names)
         if domain is Domain.MULTIPLES and is_any:
             return "too few of its launches can be tried"
         if self.is_in_turn and (reason := self._against_turns(tile, domain)):
@@ -380,7 +380,7 @@ class _Trial:
             said = next((s for one in watched if (s := self._objection(*one, launches))), "")
             return said or ("" if self.is_in_turn else self._by_other_functions(copy, launches))
         names = [one.name for one in self.kernel.parameters]
-        return f"its results are others at {different.said(names if self._compared else ())}"
+        return f"its results are others{different.said(names if self._compared else ())}"
 
     def _different(
         self, copy: KernelVariant, launches: Sequence[TriedLaunch], number: int = 0
@@ -439,7 +439,7 @@ class _Trial:
 
     def _launches(self, tile: Tile, domain: Domain) -> list[TriedLaunch]:
         own = tile.own_block, tile.own_covered, tile.own_shared, tile.whole
-        key = tile.extents, own, domain
+        key = tile.extents, own, self._sizes.divided(tile, domain)
         if key not in self._known:
             made = (
                 self._counted(tile, one, numbers)
@@ -502,8 +502,8 @@ class _Trial:
     ) -> LaunchCounters:
         """Count the program's launch; raises CutuneError where it fails, or takes long."""
         launched = self.entries[self.kernel.name], grid, own.block, launch.parameters
-        about: dict[str, Any] = {"shared_bytes": own.shared, "ghosts": GHOSTS}
-        return self.loaded.run(*launched, **about, trace=trace, instruction_limit=_LONG)
+        about: dict[str, Any] = {"shared_bytes": own.shared, "ghosts": GHOSTS, "trace": trace}
+        return self.loaded.run(*launched, **about, instruction_limit=self._sizes.longest)
 
     def _ended_well(self, tile: Tile, launch: TriedLaunch) -> TriedLaunch | None:
         """The program's launch with its arrays; None where it has a race, or tells nothing."""
@@ -592,7 +592,7 @@ class _Trial:
             there[:] = next(drawn)
         memory = [*buffers, *self._variables.all()]
         before = [one.tobytes() for one in memory]
-        most = _LONG + _LONGER * launch.warp_instructions
+        most = self._sizes.longest + _LONGER * launch.warp_instructions
         about: dict[str, Any] = {"buffers": buffers, "instruction_limit": most}
         about |= {"shared_bytes": tile.shared, "is_checked": not (contents or self.is_noted)}
         # Races are the same whatever is in memory; where blocks come in turn all are asked about.

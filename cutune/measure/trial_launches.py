@@ -48,9 +48,10 @@ class TriedLaunch:
     warp_instructions: int = 0
 
     def said(self, names: Sequence[str]) -> str:
-        """Return the sizes and, if parameters have these names, the numbers in words."""
+        """Return ` at n = 7`: its sizes and, if parameters have these names, the numbers."""
         numbers = [(names[index], value) for index, value in self.numbers] if names else []
-        return ", ".join(f"{name} = {value:.6g}" for name, value in (*self.sizes, *numbers))
+        said = ", ".join(f"{name} = {value:.6g}" for name, value in (*self.sizes, *numbers))
+        return f" at {said}" if said else ""
 
 
 Ended = tuple[TriedLaunch | None, str]

@@ -23,6 +23,8 @@ from cutune.measure.trial_contents import of_each_outcome
 from cutune.source.kernel_variant import ASKED, Tile
 from cutune.source.program import Kernel
 
+#: Warp instructions of one launch of a kernel.
+_LONG = 600_000
 #: Drawn sizes, and as many drawn combinations of several.
 _DRAWN = 16
 #: Values in as many elements as a block covers, of an integer that no grid follows.
@@ -60,16 +62,26 @@ class SizesTried:
     named: Sequence[int]
 
     @property
-    def multiple(self) -> int:
-        """A number that is a multiple of what each block covers."""
-        return lcm(*(n for tile in self.tiles for n in (*tile.covered, *tile.own_covered)))
+    def is_one(self) -> bool:
+        """Has the kernel one size? Of its multiples there are few."""
+        return len(self.integers) == 1
+
+    @property
+    def longest(self) -> int:
+        """Warp instructions of the longest launch: where there are few, larger ones are tried."""
+        return 2 * _LONG if self.is_one else _LONG
+
+    def multiple(self, tile: Tile) -> int:
+        """A number that is a multiple of what blocks of copies cover, and of the program."""
+        tiles = (tile,) if self.is_one else self.tiles
+        return lcm(*(n for one in tiles for n in (*one.covered, *one.own_covered)))
 
     def divided(self, tile: Tile | None, domain: Domain) -> tuple[tuple[str, ...], int]:
         """Return the parameters that are multiples of a number in a domain, and the number."""
         if domain is Domain.ANY or tile is None:
             return (), 1
         is_all = domain is Domain.MULTIPLES
-        return tuple(n for n in self.integers if is_all or n in tile.names), self.multiple
+        return tuple(n for n in self.integers if is_all or n in tile.names), self.multiple(tile)
 
     def assignments(self, tile: Tile, domain: Domain) -> Iterator[Sizes]:
         """Values of all integers, and of what extents take of the grid that the program asks for.
@@ -98,7 +110,7 @@ class SizesTried:
         names, random = self.integers, np.random.default_rng(big)
         extents = {*tile.names}
         divided = {Domain.ANY: set[str](), Domain.EXTENTS: extents}.get(domain, {*names})
-        multiples = [self.multiple * times for times in range(1, 9)]
+        multiples = [self.multiple(tile) * times for times in range(1, 9)]
         base = multiples[1] if divided else sizes[len(sizes) // 2]
         for size in multiples if divided else [*sizes, *random.integers(1, 3 * big, _DRAWN)]:
             yield dict.fromkeys(names, int(size))

@@ -23,15 +23,20 @@ from cutune.toolchain.cache import cache_folder, keep_whole, kept_whole, key_of,
 from cutune.toolchain.compiler_commands import Words
 from cutune.toolchain.dry_run import FrontEndFailed, run, words
 from cutune.toolchain.nvcc import Nvcc, without_output_flags
-from cutune.toolchain.preprocessed import files_of
+from cutune.toolchain.preprocessed import files_of, unescaped
 
 #: Options that keep each call as written, and ask for the assembly alone.
-_AS_WRITTEN = ("-S", "-O0", "-g0", "-w", "-fno-lto")
+_AS_IT_IS = "-O0"
+_AS_WRITTEN = ("-S", _AS_IT_IS, "-g0", "-w", "-fno-lto")
 #: The option of cudafe++ for what it writes.
 _WRITTEN = "--gen_c_file_name"
 #: Variables by which the host compiler finds its parts.
 _OF_COMPILERS = ("PATH", "LD_LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "LANG", "LC_ALL")
 _STUB = re.compile(r'^#include "[^"\n]*\.stub\.c"$', re.MULTILINE)
+#: A line that says where the next one stands; behind the name: 3 in a header of the system.
+_PLACE = re.compile(r'^# \d+ "(?P<name>(?:[^"\\\n]|\\.)*)"(?P<flags>[ \d]*)$', re.MULTILINE)
+#: Macros that are another thing where nothing is optimized.
+_OPTIMIZED = re.compile(r"\b__(?:OPTIMIZE\w*|NO_INLINE)__\b")
 
 
 _NO_STEPS = "nvcc does not name the steps of its front end"
@@ -66,6 +71,17 @@ class HostText:
         Kernels that are not templates are called there, but not defined. `change` gets the text
         that cudafe++ wrote; it may return "" for a text without launches.
         """
+        try:
+            return self._assembly(change)
+        except FrontEndFailed:
+            # Headers of the compiler call built-in functions with numbers alone only where inline
+            # functions are optimized, and have macros in their place where nothing is.
+            if any(_asks_whether_optimized(name) for name in _own_files(self.text)):
+                raise
+            run([*self.steps.preprocess, _AS_IT_IS], self.environment)
+            return self._assembly(change)
+
+    def _assembly(self, change: Callable[[str], str]) -> str:
         run(self.steps.cudafe, self.environment)
         written, assembly = self.steps.host_file, Path(self.folder) / "host.s"
         changed = change(_STUB.sub("", written.read_text(encoding="latin-1")))
@@ -101,9 +117,13 @@ def host_text(nvcc: Nvcc, path: str, flags: Words) -> Iterator[HostText]:
         keep += [*without_output_flags(flags), *(["-rdc=true"] if is_relocatable else [])]
         steps = read_host_steps(dry_run.dry_answer(nvcc, [*keep, stand_in], folder))
         environment = {**os.environ, **steps.variables}
-        run(dry_run.with_source(steps.preprocess, stand_in, path), environment)
-        text = Path(dry_run.value(steps.preprocess, "-o")).read_text(encoding="latin-1")
-        steps = replace(steps, cudafe=tuple(dry_run.with_source(steps.cudafe, stand_in, path)))
+        preprocess, cudafe = (
+            tuple(dry_run.with_source(step, stand_in, path))
+            for step in (steps.preprocess, steps.cudafe)
+        )
+        run(preprocess, environment)
+        text = Path(dry_run.value(preprocess, "-o")).read_text(encoding="latin-1")
+        steps = replace(steps, preprocess=preprocess, cudafe=cudafe)
         yield HostText(steps, environment, folder, text)
 
 
@@ -123,6 +143,22 @@ def kept_answer(
             answer = conclude(text)
             keep_whole(place, answer)
         return answer
+
+
+def _own_files(text: str) -> set[str]:
+    """The files of a preprocessed text that are no headers of the system."""
+    return {
+        unescaped(place["name"])
+        for place in _PLACE.finditer(text)
+        if "3" not in place["flags"].split() and not place["name"].startswith("<")
+    }
+
+
+def _asks_whether_optimized(path: str) -> bool:
+    try:
+        return _OPTIMIZED.search(Path(path).read_text(encoding="latin-1")) is not None
+    except OSError:  # a folder, as the first line has it
+        return False
 
 
 def read_host_steps(said: str) -> HostSteps:

@@ -21,6 +21,8 @@ from cutune.core.typed import TYPE_MARKS
 #: What an unnamed namespace is called in PTX; the number of the module follows.
 _UNNAMED = "_GLOBAL__N_"
 _UNNAMED_LENGTH = re.compile(rf"\d+(?={_UNNAMED})")
+#: Namespaces of Thrust and CUB carry the architectures for which all of a build is compiled.
+_ARCHITECTURES = re.compile(r"\d*((?:THRUST|CUB)_\d+_SM)(?:_\d+)+_NS")
 _STATIC = re.compile(r"__nv_static_(\d+)_")
 #: Internal linkage ("L"), then the length of a name.
 _LENGTH = re.compile(r"L?(\d+)")
@@ -169,7 +171,7 @@ def canonical(symbol: str) -> str:
         return symbol
     parts = (_UNNAMED if part.startswith(_UNNAMED) else part for part in name.parts)
     rest = re.sub(r"L(?=\d)", "", _without_modules(name.rest))
-    return "::".join(parts) + f" {rest}"
+    return _ARCHITECTURES.sub(r"\1", "::".join(parts) + f" {rest}")
 
 
 def is_among(symbol: str, entries: Collection[str]) -> bool:

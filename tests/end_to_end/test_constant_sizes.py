@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from cutune.core.workspace import Workspace
+from cutune.model.fit.fitted_model import read_models
 from tests.support.cutune_runs import cutune, select
 
 pytestmark = pytest.mark.nvcc
@@ -42,3 +44,37 @@ def test_a_launch_that_takes_too_long_is_counted_by_some_of_its_blocks(tmp_path:
     assert (tuned.returncode, tuned.stderr.count("warning")) == (0, 0), tuned.stderr
     block = select("product", tmp_path / "workspace")["ranked"][0]["block"]
     assert block[0] * block[1] * block[2] >= 64
+
+
+STRIDED = """
+#include <cstdio>
+const int N = 100003;
+__global__ void triple(const float *a, float *b) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < N; i += gridDim.x * blockDim.x)
+        b[i] = a[i] * 3;
+}
+int main(int count, char **) {
+    float *a, *b, last;
+    cudaMalloc(&a, N * 4);
+    cudaMalloc(&b, N * 4);
+    cudaMemset(a, 0, N * 4);
+    triple<<<16 * count, 1024>>>(a, b);
+    cudaMemcpy(&last, b + N - 1, 4, cudaMemcpyDeviceToHost);
+    printf("%g\\n", last);
+}
+"""
+
+
+def test_a_loop_to_a_constant_is_counted_for_the_threads_of_its_launches(tmp_path: Path) -> None:
+    """With more threads than N most have no round, and no function tells of both."""
+    source, workspace = tmp_path / "strided.cu", tmp_path / "workspace"
+    source.write_text(STRIDED)
+    tuned = cutune("tune", source, "--run", "./{program}", "--workspace", workspace)
+    assert (tuned.returncode, tuned.stderr.count("[CT4")) == (0, 0), tuned.stderr
+    models = read_models(Workspace(workspace).models)
+    own = next(one.kernel for one in models if not one.kernel.variant)
+    assert (own.parameters, own.variable_extents) == ((), (False, False, False))
+    # Twice as many threads are no launch that was counted.
+    as_run, more = (cutune("run", tmp_path / "strided.tuned.cu", *words) for words in ((), ("2",)))
+    assert "block 1024x1x1" not in as_run.stderr
+    assert "grid 32x1x1, block 1024x1x1" in more.stderr

@@ -139,7 +139,8 @@ def test_a_kernel_without_a_test_at_its_edge_asks_for_multiples(
     assert kernel is not None
     for one in kernel.tiles:
         assert one.tile is not None
-        assert (one.tile.divided, one.tile.multiple) == (("n",), 128)
+        wider = max(one.tile.covered[0], one.tile.own_covered[0])
+        assert (one.tile.divided, one.tile.multiple) == (("n",), wider)
     product = program.kernel("right_product")
     assert product is not None
     assert {one.tile.divided for one in product.tiles if one.tile is not None} == {()}

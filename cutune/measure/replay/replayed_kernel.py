@@ -169,6 +169,8 @@ def _otherwise(
     # With as many threads as its sizes say, or with many rounds of a loop.
     ways = [] if covered is None else [covered]
     ways += size_relations.with_strides(kernel) if count_functions.is_looped(kernel) else []
+    # With as many threads as each launch of the program has.
+    ways += [] if (held := size_relations.with_extents_held(kernel)) is None else [held]
     for way in ways:
         other = replace(subject, kernel=way)
         *_, largest = plan.count_launches(way)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, combinations, islice, product
 from math import lcm, prod
 
-from cutune.model.measurement.measurement import MeasuredKernel, Measurements
+from cutune.model.measurement.measurement import NO_OTHERS, MeasuredKernel, Measurements
 from cutune.model.rational.formulas import is_formula, limited_value, whole_value
 from cutune.source.host_formula import names_in, renamed
 from cutune.toolchain.device.thread_block import LARGEST, WARP, Block, as_block
@@ -291,6 +291,21 @@ def _roundest(least: int, most: int) -> int:
     while -(-least // (2 * unit)) * 2 * unit <= most:
         unit *= 2
     return -(-least // unit) * unit
+
+
+def with_extents_held(kernel: MeasuredKernel) -> MeasuredKernel | None:
+    """The kernel with extents at the values that all launches of the program have; None: they vary.
+
+    For loops that stride by all threads to a constant: the rounds that a thread makes are no
+    function of the threads, and there are as many threads in each launch.
+    """
+    varying = [axis for axis in range(3) if kernel.variable_extents[axis]]
+    recorded = {tuple(extents[axis] for axis in varying) for _, extents in kernel.recorded}
+    if kernel.keeps_grid or not varying or len(recorded) != 1:
+        return None
+    pairs = zip(kernel.working, kernel.variable_extents, strict=True)
+    x, y, z = (text and (NO_OTHERS if varies else text) for text, varies in pairs)
+    return replace(kernel, variable_extents=(False, False, False), working=(x, y, z))
 
 
 def with_strides(kernel: MeasuredKernel) -> Iterator[MeasuredKernel]:

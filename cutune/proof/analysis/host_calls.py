@@ -92,7 +92,7 @@ def host_launches(nvcc: Nvcc, path: str, flags: Sequence[str]) -> tuple[HostLaun
 
     def change(text: str) -> str:
         marked, found = mark_launches(text)
-        places.extend(found)
+        places[:] = found
         return marked if found else ""
 
     def concluded(text: HostText) -> str:

@@ -6,7 +6,9 @@ import json
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import count
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -14,6 +16,7 @@ from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
 from cutune.core.progress import Reporter
 from cutune.emulator.launch_log import SCHEMA, LaunchRecord, LoggedBlock, site_counters
+from cutune.measure import counted_on_data as counting
 from cutune.measure.candidate_trials import (
     ASSERTED_BUDGET,
     FEWEST_CANDIDATES,
@@ -297,6 +300,17 @@ def test_what_fails_all_the_same_is_left_alone(logs: Logs) -> None:
     # Nothing may be executed.
     run = replace(logs.run(1000, sweep(1000)), launches_only=True)
     assert on_data([run], launches) == ([], [Code.DATA_DEPENDENT])
+
+
+def test_where_time_was_over_nothing_is_said_of_blocks(logs: Logs) -> None:
+    said: list[Diagnostic] = []
+    made = [RecordedRun(logs.run(1000, sweep(1000)[:1]), at(1000)[0])]
+    for seconds in (0, counting.COUNTING_SECONDS):
+        with patch.object(counting, "monotonic", side_effect=count(0, seconds)):
+            assert [*counted_on_data(made, [GATHER], H200, Reporter(said.append))] == []
+    in_time, late = (one.message for one in said)
+    assert "no other block fits its launches and gives the same" in in_time
+    assert f"to run it with {SAMPLED_CANDIDATES} blocks takes too long; choose smaller" in late
 
 
 def test_the_program_is_told_how_much_to_execute(logs: Logs) -> None:

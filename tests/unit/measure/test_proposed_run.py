@@ -70,6 +70,11 @@ def test_an_example_is_no_advice() -> None:
     assert "try:" not in try_two(run("./app data.txt"))
     assert "--run './app {n}'" in try_two(run("./app data.txt"))
     assert "--run './{program} {n}'" in try_two(run("./{program} data.txt"))
+    # A program that gets no words may have its sizes in its text.
+    read = (
+        ", which the program has to read, as by atoi(argv[1]): --run './app {n}' --vary n=256,1024"
+    )
+    assert try_two(run("./app")) == read
 
 
 @pytest.mark.parametrize("template", ["python3 {script} {n}", "A=1 python3 {script} {n}"])

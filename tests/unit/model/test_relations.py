@@ -9,7 +9,12 @@ import pytest
 
 from cutune.measure.replay.plan import LARGEST_LAUNCH, feature_launches
 from cutune.model.fit.count_functions import CountFunctions
-from cutune.model.measurement.measurement import MeasuredKernel, MemoryInstruction, checked_kernel
+from cutune.model.measurement.measurement import (
+    NO_OTHERS,
+    MeasuredKernel,
+    MemoryInstruction,
+    checked_kernel,
+)
 from cutune.model.measurement.size_relations import (
     Covered,
     complete,
@@ -22,6 +27,7 @@ from cutune.model.measurement.size_relations import (
     with_bounds_fixed,
     with_constants_fixed,
     with_extents_covered,
+    with_extents_held,
     with_few_bounds_fixed,
     with_grid_covering,
     with_sizes_tied,
@@ -369,3 +375,22 @@ def test_a_loop_may_stride_up_to_each_size() -> None:
         replace(strided, grid_kept=(True, False, False)),
     ):
         assert list(with_strides(other)) == []
+
+
+def test_extents_are_held_where_all_launches_have_them() -> None:
+    still = replace(
+        CLAMPED,
+        recorded=(((8, 60, 60), (64, 64, 1)), ((8, 100, 90), (64, 64, 1))),
+        working=("nx", "ny", None),
+    )
+    held = with_extents_held(still)
+    assert held is not None and not any(held.variable_extents)
+    # More threads than the program has do not do the same work.
+    assert held.working == (NO_OTHERS, NO_OTHERS, None)
+    assert extents_at(held, {"layers": 3, "ny": 7, "nx": 9}) == (64, 64, 1)
+    for other in (
+        CLAMPED,
+        replace(still, variable_extents=(False, False, False)),
+        replace(still, grid_kept=(True, False, False)),
+    ):
+        assert with_extents_held(other) is None

@@ -168,3 +168,28 @@ def test_what_does_not_compile_is_not_told(tmp_path: Path) -> None:
         host_launches(find_nvcc(), str(source), [])
     source.write_text("int f() { return 1; }\n")
     assert host_launches(find_nvcc(), str(source), []) == ()
+
+
+#: Built-in functions that take numbers alone: inline functions of `-O2` give them arguments.
+INTRINSICS = """\
+#include <emmintrin.h>
+template <typename T> __global__ void twice(int n, T *a) { a[threadIdx.x] *= 2; }
+__m128i shifted(const short *from) {
+    __m128i next = _mm_srli_si128(_mm_loadu_si128((const __m128i *) from), 2);
+    return _mm_insert_epi16(next, from[8], 7); }
+void run(float *a) {
+    twice<<<1, 32>>>(32, a); }
+"""
+
+
+def test_host_code_may_need_its_optimization(tmp_path: Path) -> None:
+    source = tmp_path / "intrinsics.cu"
+    source.write_text(INTRINSICS)
+    (launch,) = host_launches(find_nvcc(), str(source), ["-O2"])
+    assert (launch.line, *launch.entries) == (7, "_Z5twiceIfEviPT_")
+    # Another kernel may be launched where nothing is optimized.
+    asking = "#ifdef __OPTIMIZE__\n#define float double\n#endif\n"
+    source.write_text(INTRINSICS.replace("void run", f"{asking}void run"))
+    with pytest.raises(CutuneError) as caught:
+        host_launches(find_nvcc(), str(source), ["-O2"])
+    assert caught.value.diagnostic.code is Code.FRONT_END_FAILED

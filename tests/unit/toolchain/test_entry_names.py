@@ -63,6 +63,19 @@ def test_internal_linkage_is_not_part_of_an_entry(host: str, entry: str) -> None
     assert entry_name(host) == entry
 
 
+def test_architectures_are_not_part_of_a_name() -> None:
+    """Thrust and CUB have namespaces that are called after them."""
+
+    def turned(space: str, of: str = "7complexIfE") -> str:
+        return canonical(f"_Z4turniN6thrust{len(space)}{space}{of}EPS2_")
+
+    name = turned("THRUST_300001_SM_750_NS")
+    assert name == turned("THRUST_300001_SM_800_900_NS")
+    others = (turned("THRUST_300002_SM_750_NS"), turned("THRUST_300001_SM_750_NS", "4pairIffE"))
+    assert name not in others
+    assert turned("CUB_300001_SM_750_NS") == turned("CUB_300001_SM_750_800_NS") != name
+
+
 def test_different_kernels_have_different_names() -> None:
     names = [
         *("_Z1kPf", "_Z1kPi", "_ZN2ns1kEPi", "_ZN35_GLOBAL__N__d3fd4b23_4_a_cu__Z1kPii1kEPi"),
