@@ -21,7 +21,6 @@ share out, or all integers, are multiples of what both blocks cover, it may run 
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -29,22 +28,20 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain, count, islice, product
 from math import ceil
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cutune import ptx
 from cutune.core.diagnostics import CutuneError
 from cutune.emulator.assemble import assemble
-from cutune.emulator.build import digest_of_sources
-from cutune.emulator.machine import Hazards, LaunchCounters, LoadedModule, host_threads
+from cutune.emulator.machine import Hazards, LoadedModule, host_threads
 from cutune.measure import tile_costs
 from cutune.measure.replay.replay import GHOSTS
 from cutune.measure.trial_code import (
     UnknownMember,
     functions_reached,
+    place_of_answer,
     tried_code,
     unknown_code,
     writes_to_constants,
@@ -54,7 +51,9 @@ from cutune.measure.trial_functions import with_functions
 from cutune.measure.trial_launches import (
     Assigned,
     Ended,
+    Shape,
     TriedLaunch,
+    Work,
     arrays_behind,
     arrays_of,
     batches,
@@ -65,6 +64,7 @@ from cutune.measure.trial_launches import (
     is_within_a_block,
     may_join,
     only_where,
+    shape_at,
     tiles_of,
     tried_sizes,
     with_small_numbers,
@@ -79,17 +79,15 @@ from cutune.ptx.tried_sizes import SizesOfFunctions, TriedSizes
 from cutune.ptx.types import Function, Module, PtxError
 from cutune.source.kernel_variant import ASKED, KernelVariant, Tile
 from cutune.source.program import Kernel
-from cutune.toolchain.cache import cache_folder, keep_whole, kept_whole, key_of
-from cutune.toolchain.device import profile
-from cutune.toolchain.device.thread_block import LARGEST_SHARED, Block
+from cutune.toolchain.cache import keep_whole, kept_whole
+from cutune.toolchain.device.thread_block import LARGEST_SHARED
 
 _OTHER_LAUNCHES = "its launches are not those of others"
 _OTHER_INSTANCES = "it does something else in another instance of the template"
 _NOT_PREFERRED = "others whose blocks cover as much are counted to cost less"
 #: Warp instructions of a launch of a copy: so many times those of the kernel.
 _LONGER = 16
-#: Launches of the kernel of which no copy did the same, after which no others are tried.
-_ENOUGH = 2_000
+_ENOUGH = 2_000  # launches of a kernel after which no others are tried, if no copy did the same
 #: Launches without a race that a kernel needs; so many with parts of blocks, or with several.
 _FEWEST, _UNEVEN = 6, 3
 #: About as many of the numbers that a code names are tried as sizes.
@@ -100,13 +98,6 @@ _THOROUGH = 16  # launches with all kinds of contents; others have one each
 _RANDOM = (0, 3)  # contents: what variables hold at first, and other numbers
 _WATCHED = 96  # launches at most, the largest first
 _UNWRITTEN = "unwritten_shared"  # as the checker has it
-_TARGET = re.compile(r"^\.target\b.*$", re.MULTILINE)  # the architecture that PTX is for
-#: The modules on which answers depend.
-_JUDGES = (
-    *sorted(Path(__file__).parent.glob("*trial*.py")),
-    *sorted(Path(str(ptx.__file__)).parent.glob("*.py")),
-    *(Path(str(one.__file__)) for one in (tile_costs, profile)),
-)
 Copies = Sequence[KernelVariant]
 Found = tuple[int, tuple[str, ...], int]
 """The place of a copy that does the same, and parameters that must be multiples of a number."""
@@ -122,10 +113,7 @@ def copies_that_do_the_same(
     """
     asked = [(one.name, one.kernel, one.tile, one.transform) for one in copies]
     about = kernel.name, kernel.parameters, kernel.passed, kernel.block_use.order, asked
-    made_of = (one.read_text("utf-8") for one in _JUDGES)
-    code = _TARGET.sub("", text)
-    key = key_of(*made_of, digest_of_sources(), repr(tile_costs.limits()), code, repr(about))
-    place = cache_folder() / "tiles" / f"{key}.json"
+    place = place_of_answer(text, repr(about))
     if (known := kept_whole(place)) is not None:
         kept, reasons = json.loads(known)
         found = [(index, tuple(divided), multiple) for index, divided, multiple in kept]
@@ -151,11 +139,11 @@ def _tried(text: str, kernel: Kernel, copies: Copies) -> tuple[list[Found], dict
         return none(str(error))
     is_in_turn = all(one.transform == repeat.NAME for one in copies)
     found: list[Found] = [(index, (), 1) for index in range(len(copies))]
-    reasons: dict[str, str] = {}
+    reasons, work = dict[str, str](), Work()
     for number, (instance, entries) in enumerate(instances):
         some = [copies[index] for index, *_ in found]
         given = text, module, loaded, instance, entries, tiles_of(some), is_in_turn
-        same, said = _tried_instance(_Trial(*given), some)
+        same, said = _tried_instance(_Trial(*given, work=work), some)
         # Where it does so at other sizes than in another instance, no one launch serves both.
         of_all = [(found[place][0], divided, by) for place, divided, by in same]
         found = [one for one in of_all if one in found or number == 0]
@@ -174,12 +162,12 @@ def _tried_instance(trial: _Trial, copies: Copies) -> tuple[list[Found], dict[st
         tried = [copies[index] for index in some]
         # Sizes that are tried follow the blocks of the copies that are.
         watched = tuple(one.kernel for one in tried if not trial.is_in_turn)
-        trial = replace(trial, tiles=tiles_of(tried), watched=watched, asked_sizes=())
+        trial = replace(trial, tiles=tiles_of(tried), watched=watched, asked_sizes=(), noted=set())
         if asked := trial.asked(tried):
             trial = replace(trial, asked_sizes=asked)
         reasons |= dict.fromkeys((copies[index].name for index in some), _OTHER_LAUNCHES)
         reasons |= trial.tried(copies, some, found)
-        if found or len(trial.counted) + len(trial.ended) > _ENOUGH:
+        if found or len(trial.counted) > _ENOUGH:
             break
     names = dict.fromkeys(one.name for one in copies)
     left = f"{_NOT_PREFERRED}: {len(reasons)} of {len(names)} were tried"
@@ -198,18 +186,24 @@ class _Trial:
     is_in_turn: bool
     watched: tuple[str, ...] = ()  # copies of which it is watched how they decide
     is_noted: bool = False
+    #: Launches of this and of those that have noted how they decide.
+    noted: set[tuple[str, Shape, TriedLaunch, int]] = field(default_factory=set)
     #: What is known of the kernel's own launches, at sizes of any copies.
-    counted: dict[tuple[Tile, Assigned, Numbers], TriedLaunch | None] = field(default_factory=dict)
-    ended: dict[tuple[Tile, TriedLaunch], Ended] = field(default_factory=dict)
+    counted: dict[tuple[Shape, Assigned, Numbers], TriedLaunch | None] = field(default_factory=dict)
+    ended: dict[tuple[Shape, TriedLaunch], Ended] = field(default_factory=dict)
     #: What the checker found in them, by their sizes.
     hazards: dict[Assigned, str] = field(default_factory=dict)
     #: What an entry may do beyond sizes that were tried.
     untried_of: dict[tuple[str, str], str] = field(default_factory=dict)
     #: Memory behind launches, by their contents.
-    expected: dict[tuple[Tile, TriedLaunch, int], list[bytes]] = field(default_factory=dict)
+    expected: dict[tuple[Shape, TriedLaunch, int], list[bytes]] = field(default_factory=dict)
+    #: Whether that of a copy is the same.
+    same: dict[tuple[str, Shape, TriedLaunch, int], bool] = field(default_factory=dict)
     #: Sizes to be tried as well, beyond the usual ones.
     asked_sizes: tuple[int, ...] = ()
     sizes_of: SizesOfFunctions = field(default_factory=SizesOfFunctions)
+    #: What all trials of the kernel have taken so far.
+    work: Work = field(default_factory=Work)
 
     def order(self, copies: Copies) -> list[int]:
         """Return the places of copies, those first that may be chosen."""
@@ -231,7 +225,7 @@ class _Trial:
                 copy, others = copies[index], [copies[i] for i, *_ in found]
                 if copy.kernel not in self.entries or not may_join(copy, others):
                     continue
-                if not (differs := self.difference(copy, domain)):
+                if not (differs := self.work.objection or self.difference(copy, domain)):
                     found.append((index, *self._sizes.divided(copy.tile, domain)))
                 else:
                     reasons.setdefault(copy.name, differs)
@@ -363,6 +357,7 @@ class _Trial:
         if self.is_in_turn and (reason := self._against_turns(tile, domain)):
             return reason
         launches = self._launches(tile, domain)
+        self.work.instructions += sum(one.warp_instructions for one in launches)
         uneven = [one for one in launches if is_uneven(tile, dict(one.sizes))]
         each_has = Counter(launch.numbers for launch in launches)
         is_few = any(each_has[numbers] < _FEWEST for numbers in self._given.combined)
@@ -405,7 +400,7 @@ class _Trial:
     @cached_property
     def _others(self) -> _Trial | None:
         made = with_functions(self.text, self.module, self._watched_entries)
-        return replace(self, loaded=made, is_noted=True, expected={}) if made else None
+        return replace(self, loaded=made, is_noted=True, expected={}, same={}) if made else None
 
     def _against_turns(self, tile: Tile, domain: Domain) -> str:
         """Why blocks that come in turn may find what they would not find by themselves."""
@@ -433,8 +428,12 @@ class _Trial:
         # What asks whether a size is a small number may not have seen it in these.
         few = chain(islice(product(tried, kinds), _WATCHED), with_small_numbers(tried))
         for launch, contents in few:
-            if (grid := grid_at(tile, dict(launch.sizes))) is not None:
-                noting._run(self.entries[kernel], grid, tile, launch, contents)
+            if (shape := shape_at(tile, launch.sizes)) is None:
+                continue
+            # What a launch notes it notes again.
+            if (about := (kernel, shape, launch, contents)) not in self.noted:
+                noting._run(self.entries[kernel], shape, launch, contents)
+                self.noted.add(about)
                 yield
 
     def _launches(self, tile: Tile, domain: Domain) -> list[TriedLaunch]:
@@ -481,33 +480,32 @@ class _Trial:
         self, tile: Tile, sizes: Mapping[str, int], numbers: Numbers
     ) -> TriedLaunch | None:
         """The program's launch at these sizes; None where there is none, it fails or takes long."""
-        key = tile.own(), tuple(sizes.items()), numbers
+        if (shape := shape_at(tile.own(), tuple(sizes.items()))) is None:
+            return None
+        key = shape, tuple(sizes.items()), numbers
         if key not in self.counted:
             self.counted[key] = self._counted_anew(*key)
         return self.counted[key]
 
-    def _counted_anew(self, own: Tile, sizes: Assigned, numbers: Numbers) -> TriedLaunch | None:
-        if (grid := grid_at(own, dict(sizes))) is None:
-            return None
+    def _counted_anew(self, own: Shape, sizes: Assigned, numbers: Numbers) -> TriedLaunch | None:
         code = self.loaded.kernel(self.entries[self.kernel.name])
-        launch = TriedLaunch(sizes, numbers, self._given.packed(code, dict(sizes), numbers))
+        given = self._given.packed(code, dict(sizes), numbers)
+        grid, block, shared = own
+        about: dict[str, Any] = {"shared_bytes": shared, "ghosts": GHOSTS, "trace": True}
+        about["instruction_limit"] = self._sizes.longest
         try:
-            counted = self._without_data(own, grid, launch, trace=False)
+            counted = self.loaded.run(code.name, grid, block, given, **about)
         except CutuneError:
             return None
-        return replace(launch, warp_instructions=counted.warp_instructions)
-
-    def _without_data(
-        self, own: Tile, grid: Block, launch: TriedLaunch, trace: bool
-    ) -> LaunchCounters:
-        """Count the program's launch; raises CutuneError where it fails, or takes long."""
-        launched = self.entries[self.kernel.name], grid, own.block, launch.parameters
-        about: dict[str, Any] = {"shared_bytes": own.shared, "ghosts": GHOSTS, "trace": trace}
-        return self.loaded.run(*launched, **about, instruction_limit=self._sizes.longest)
+        self.work.instructions += counted.warp_instructions
+        arrays = arrays_of(counted, self._given.offsets_of_pointers(code))
+        return TriedLaunch(sizes, numbers, given, arrays, counted.warp_instructions)
 
     def _ended_well(self, tile: Tile, launch: TriedLaunch) -> TriedLaunch | None:
-        """The program's launch with its arrays; None where it has a race, or tells nothing."""
-        key = tile.own(), launch
+        """The program's launch; None where it has a race, or tells nothing."""
+        shape = shape_at(tile.own(), launch.sizes)
+        assert shape is not None, "a launch that was counted"
+        key = shape, launch
         if key not in self.ended:
             self.ended[key] = self._ended_anew(*key)
         found, said = self.ended[key]
@@ -515,16 +513,11 @@ class _Trial:
             self.hazards[launch.sizes] = said
         return found
 
-    def _ended_anew(self, own: Tile, launch: TriedLaunch) -> Ended:
-        entry, grid = self.entries[self.kernel.name], grid_at(own, dict(launch.sizes))
-        assert grid is not None, "a launch that was counted"
-        places = self._given.offsets_of_pointers(self.loaded.kernel(entry))
+    def _ended_anew(self, own: Shape, launch: TriedLaunch) -> Ended:
+        if not launch.arrays:
+            return None, ""
         try:
-            counted = self._without_data(own, grid, launch, trace=True)
-            launch = replace(launch, arrays=arrays_of(counted, places))
-            if not launch.arrays:
-                return None, ""
-            before, after = self._run(entry, grid, own, launch, 0)
+            before, after = self._run(self.entries[self.kernel.name], own, launch, 0)
         except CutuneError:
             return None, ""
         except Hazards as found:
@@ -537,25 +530,30 @@ class _Trial:
     def _is_same(self, copy: KernelVariant, launch: TriedLaunch, number: int) -> bool:
         tile = copy.tile
         assert tile is not None, "the copy of a tile"
-        grid, own = grid_at(tile, dict(launch.sizes)), tile.own()
-        own_grid = grid_at(own, dict(launch.sizes))
-        if grid is None or own_grid is None:
+        shape, own = shape_at(tile, launch.sizes), shape_at(tile.own(), launch.sizes)
+        if shape is None or own is None:
             return False
-        names = self.entries[self.kernel.name], self.entries[copy.kernel]
-        places = [place for _, place, _ in launch.arrays]
+        kinds = _RANDOM if self.is_noted else range(3)
+        for contents in kinds if number < _THOROUGH else (kinds[number % len(kinds)],):
+            key = copy.kernel, shape, launch, contents
+            if key not in self.same:
+                self.same[key] = self._is_same_anew(*key, own)
+            if not self.same[key]:
+                return False
+        return True
+
+    def _is_same_anew(
+        self, copy: str, shape: Shape, launch: TriedLaunch, contents: int, own: Shape
+    ) -> bool:
+        places, key = [place for _, place, _ in launch.arrays], (own, launch, contents)
         try:
-            kinds = _RANDOM if self.is_noted else range(3)
-            for contents in kinds if number < _THOROUGH else (kinds[number % len(kinds)],):
-                key = own, launch, contents
-                if key not in self.expected:
-                    _, after = self._run(names[0], own_grid, own, launch, contents)
-                    self.expected[key] = after
-                _, found = self._run(names[1], grid, tile, launch, contents)
-                if not same_numbers(found, self.expected[key], places):
-                    return False
+            if key not in self.expected:
+                kernel = self.entries[self.kernel.name]
+                self.expected[key] = self._run(kernel, own, launch, contents)[1]
+            _, found = self._run(self.entries[copy], shape, launch, contents)
         except (CutuneError, Hazards):
             return False
-        return True
+        return same_numbers(found, self.expected[key], places)
 
     def _objection(self, kernel: str, tile: Tile, launches: Sequence[TriedLaunch]) -> str:
         runs = partial(self._noted, kernel, tile, launches)
@@ -577,7 +575,7 @@ class _Trial:
         return LaunchVariables(self.module, self.loaded, functions)
 
     def _run(
-        self, entry: str, grid: Block, tile: Tile, launch: TriedLaunch, contents: int
+        self, entry: str, shape: Shape, launch: TriedLaunch, contents: int
     ) -> tuple[list[bytes], list[bytes]]:
         """Launch with memory behind the pointers; gives all bytes before and after it.
 
@@ -594,8 +592,9 @@ class _Trial:
         before = [one.tobytes() for one in memory]
         most = self._sizes.longest + _LONGER * launch.warp_instructions
         about: dict[str, Any] = {"buffers": buffers, "instruction_limit": most}
-        about |= {"shared_bytes": tile.shared, "is_checked": not (contents or self.is_noted)}
+        grid, block, shared = shape
+        about |= {"shared_bytes": shared, "is_checked": not (contents or self.is_noted)}
         # Races are the same whatever is in memory; where blocks come in turn all are asked about.
         about |= {"until_found": not self.is_in_turn}
-        self.loaded.run(entry, grid, tile.block, parameters, **about)
+        self.loaded.run(entry, grid, block, parameters, **about)
         return before, [one.tobytes() for one in memory]

@@ -2,7 +2,7 @@
 
 A template is tried in each of its instances, with the types that its parameters have there. What
 a structure holds that is passed by value become parameters of their own, as far as it is read: no
-code is asked for addresses within it.
+code is asked for addresses within it. Answers are kept by the code that they are about.
 """
 
 from __future__ import annotations
@@ -11,7 +11,11 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
+from cutune import ptx
+from cutune.emulator.build import digest_of_sources
+from cutune.measure import tile_costs
 from cutune.proof.confirm import parameters_in
 from cutune.ptx.control_flow import call_target
 from cutune.ptx.named_numbers import PointerParameters
@@ -20,6 +24,8 @@ from cutune.ptx.types import TYPE_BYTES, Function, Module
 from cutune.source.kernel_variant import KernelVariant
 from cutune.source.program import Kernel, KernelParameter
 from cutune.source.unit.integers import PassedMember
+from cutune.toolchain.cache import cache_folder, key_of
+from cutune.toolchain.device import profile
 from cutune.toolchain.kernel_names import base_name, is_named, renamed_entry
 
 #: Registers that tell a thread where it is, and how many there are.
@@ -38,6 +44,24 @@ HALVES = {"half": "f16", "__half": "f16", "__nv_bfloat16": "bf16", "nv_bfloat16"
 #: Begin the types of loads of real numbers, and of others; bits are loaded of both.
 _REALS, _OTHERS = ("f", "bf"), ("u", "s")
 Instances = list[tuple[Kernel, Mapping[str, str]]]
+
+
+#: The architecture that PTX is for.
+_TARGET = re.compile(r"^\.target\b.*$", re.MULTILINE)
+#: The modules on which answers depend.
+_JUDGES = (
+    *sorted(Path(__file__).parent.glob("*trial*.py")),
+    *sorted(Path(str(ptx.__file__)).parent.glob("*.py")),
+    *(Path(str(one.__file__)) for one in (tile_costs, profile)),
+)
+
+
+def place_of_answer(text: str, about: str) -> Path:
+    """Return where the answer about a text is kept, the same for all architectures."""
+    made_of = (one.read_text("utf-8") for one in _JUDGES)
+    code = _TARGET.sub("", text)
+    key = key_of(*made_of, digest_of_sources(), repr(tile_costs.limits()), code, about)
+    return cache_folder() / "tiles" / f"{key}.json"
 
 
 class UnknownMember(Exception):

@@ -24,6 +24,8 @@ from cutune.toolchain.device.thread_block import GRID_LIMITS, Block, threads_of
 MOST_TRIED = 12
 #: Launches with more are alike where there are many: one of so many is tried.
 _LARGE, _OF_LARGE = 250_000, 5
+#: Instructions of warps after which a kernel's copies are not tried any further.
+_MOST_WORK = 600_000_000
 _PAGE = 4096
 #: Flags and enumerators are mostly no larger.
 _SMALL = 4
@@ -52,6 +54,22 @@ class TriedLaunch:
         numbers = [(names[index], value) for index, value in self.numbers] if names else []
         said = ", ".join(f"{name} = {value:.6g}" for name, value in (*self.sizes, *numbers))
         return f" at {said}" if said else ""
+
+
+Shape = tuple[Block, Block, int]
+"""The grid and the block of a launch, and the bytes of dynamic shared memory of a block."""
+
+
+@dataclass
+class Work:
+    """How many instructions of warps launches have taken, whatever the machine that runs them."""
+
+    instructions: int = 0
+
+    @property
+    def objection(self) -> str:
+        """Return why nothing more is tried; "" where it is."""
+        return "trying it would take too long" if self.instructions > _MOST_WORK else ""
 
 
 Ended = tuple[TriedLaunch | None, str]
@@ -242,6 +260,12 @@ def has_several(tile: Tile, sizes: _Sizes) -> bool:
     if few is None or many is None:
         return False
     return any(1 < one < other for one, other in zip(few, many, strict=True))
+
+
+def shape_at(tile: Tile, sizes: Assigned) -> Shape | None:
+    """The launch of a tile; None where CUDA has none, or the tile is for others."""
+    grid = grid_at(tile, dict(sizes))
+    return None if grid is None else (grid, tile.block, tile.shared)
 
 
 def grid_at(tile: Tile, sizes: _Sizes) -> Block | None:

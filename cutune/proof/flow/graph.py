@@ -92,12 +92,16 @@ class Graph:
         ways = [frozenset(block.terminator.targets) for block in self.flow.blocks]
         return {index: targets for index, targets in enumerate(ways) if len(targets) > 1}
 
-    def deciders(self, block: int) -> list[int]:
-        """Return the blocks whose branches may decide from which predecessor a block is reached."""
+    @cached_property
+    def deciders(self) -> tuple[tuple[int, ...], ...]:
+        """Per block those whose branches may decide from which predecessor it is reached."""
+        return tuple(map(self._deciders, range(self.count)))
+
+    def _deciders(self, block: int) -> tuple[int, ...]:
         here = self.dominators[block] & ~(1 << block)
         nearest = here.bit_length() - 1
         loop = self.loop_of_header.get(block, frozenset())
-        return [
+        return tuple(
             other
             for other in self._branching
             if other in loop
@@ -106,7 +110,7 @@ class Graph:
                 and self.dominators[other] >> nearest & 1
                 and not self.dominators[other] >> block & 1
             )
-        ]
+        )
 
     def controllers(self, block: int) -> list[int]:
         """Return the blocks whose branches decide whether a block is executed at all."""

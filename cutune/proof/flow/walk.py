@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 
 from cutune.core.codes import Code
 from cutune.proof.flow.graph import Graph
@@ -55,6 +55,8 @@ def _difference(before: IntegerPolynomial, value: Value, bits: int) -> IntegerPo
 
 
 _MOST_WALKS = 100
+#: Instructions that are walked for a reading of an entry, and so many times each one of it.
+_MOST_WALKED, _MOST_WALKED_EACH = 300_000, 10
 _SPECIAL = {register: kind for kind, register in REGISTERS.items()}
 _LANE_REGISTERS = ("%laneid", "%lanemask_")
 _EVERY = frozenset("xyz")
@@ -111,6 +113,9 @@ class Walk:
     #: The values of registers with a step at the header, in this walk.
     _at_header: dict[Stepping, IntegerPolynomial] = field(default_factory=dict)
     _decisions: dict[int, tuple[Predicate, int, AtomProperties]] = field(default_factory=dict)
+    #: What `decided` has found, and when: after how many branches, and changes of atoms.
+    _decided: dict[int, tuple[tuple[int, int], AtomProperties]] = field(default_factory=dict)
+    _branched: int = 0
     _ends: list[dict[str, Value]] = field(default_factory=list)
     _known: list[Known | None] = field(default_factory=list)
 
@@ -130,6 +135,7 @@ class Walk:
             self._phis.clear()
             self._raw_loops.clear()
             self.branches.clear()
+            self._branched += 1
             self._settle(begin)
 
     @property
@@ -141,7 +147,13 @@ class Walk:
 
     def _settle(self, begin: Callable[[], None]) -> None:
         self._known = [None] * self.graph.count
+        what = "loops whose values are not found"
+        length = sum(len(block.instructions) for block in self.graph.flow.blocks)
         for _ in range(_MOST_WALKS):
+            self.operations.walked += length
+            if self.operations.walked > _MOST_WALKED + _MOST_WALKED_EACH * length:
+                what = "code that takes too long to walk through"
+                break
             begin()
             before = dict(self.branches), list(self._known)
             self._walk()
@@ -151,7 +163,7 @@ class Walk:
             if not learnt and (self.branches, self._known) == before:
                 return
         first = self.graph.flow.blocks[0].instructions[0]
-        raise NotUnderstood(Code.NOT_PROVEN, "loops whose values are not found", first)
+        raise NotUnderstood(Code.NOT_PROVEN, what, first)
 
     def _walk(self) -> None:
         self._ends = [{} for _ in range(self.graph.count)]
@@ -164,6 +176,7 @@ class Walk:
             self._settle_values(state, self.settled.at_end.get(index, {}))
             self._ends[index] = state
             terminator = block.terminator
+            self._branched += 1
             if terminator.kind == "branch":
                 found = self._condition(terminator.guard, terminator.negated, state)
                 self.branches[index] = self.built_ins.as_asked(found, self.atoms)
@@ -203,12 +216,18 @@ class Walk:
 
     def _merged(self, block: int, states: list[dict[str, Value]]) -> dict[str, Value]:
         state: dict[str, Value] = {}
-        for register in sorted(self.graph.live[block] & self.registers.keys()):
-            values = [self._read(one, register) for one in states]
-            if values:
-                is_one = all(value == values[0] for value in values[1:])
-                state[register] = values[0] if is_one else self._one_of(block, register, values)
+        for register in self._live[block] if states else ():
+            values = [one.get(register) or self._read(one, register) for one in states]
+            first = values[0]
+            # Most are the very same.
+            is_one = all(value is first or value == first for value in values)
+            state[register] = first if is_one else self._one_of(block, register, values)
         return state
+
+    @cached_property
+    def _live(self) -> tuple[tuple[str, ...], ...]:
+        """Per block the registers that hold values which may still be read."""
+        return tuple(tuple(sorted(one & self.registers.keys())) for one in self.graph.live)
 
     def _one_of(self, block: int, register: str, values: list[Value]) -> Value:
         """One of several values: the sum of their common terms and an atom."""
@@ -229,8 +248,8 @@ class Walk:
     def _in_loop(self, header: int, states: list[dict[str, Value]]) -> dict[str, Value]:
         state = self._merged(header, states) if states else {}
         self._settle_values(state, self.settled.in_front.get(header, {}))
-        changed = self._changed_in(header)
-        for register in sorted(self.graph.live[header] & changed & self.registers.keys()):
+        changed = self._changed_in[header]
+        for register in filter(changed.__contains__, self._live[header]):
             first = state.get(register, self._undefined(register))
             step = self._steps.get((header, register))
             if step is not None and isinstance(first, IntegerPolynomial):
@@ -285,13 +304,19 @@ class Walk:
             if properties.raw or properties.ids:
                 state[register] = value
 
-    def _changed_in(self, header: int) -> frozenset[str]:
-        return frozenset(
-            name
-            for block in self.graph.loop_of_header[header]
-            for instruction in self.graph.flow.blocks[block].instructions
-            for name in results(instruction)
-        )
+    @cached_property
+    def _changed_in(self) -> dict[int, frozenset[str]]:
+        """The registers that are written in each loop, by its header."""
+        blocks = self.graph.flow.blocks
+        return {
+            header: frozenset(
+                name
+                for block in inside
+                for instruction in blocks[block].instructions
+                for name in results(instruction)
+            )
+            for header, inside in self.graph.loop_of_header.items()
+        }
 
     def _rounds(self, header: int) -> IntegerPolynomial:
         loops = self.graph.loops_around[header]
@@ -314,8 +339,14 @@ class Walk:
 
     def decided(self, block: int) -> AtomProperties:
         """Return the properties of the conditions that decide from where a block is reached."""
-        deciders = (b for b in self.graph.deciders(block) if b in self.branches)
-        return reduce(AtomProperties.joined, map(self._of_branch, deciders), NOTHING)
+        when = self._branched, self.atoms.changes
+        known = self._decided.get(block)
+        if known is None or known[0] != when:
+            deciders = (b for b in self.graph.deciders[block] if b in self.branches)
+            found = reduce(AtomProperties.joined, map(self._of_branch, deciders), NOTHING)
+            # Looking at branches changes nothing.
+            known = self._decided[block] = when, found
+        return known[1]
 
     def _of_branch(self, block: int) -> AtomProperties:
         """The properties of a branch, looked for anew where it, or any atom, is another one."""
@@ -333,8 +364,7 @@ class Walk:
             if self.is_reducing and properties_of_all(exits, self.atoms).raw:
                 learnt |= header not in self._raw_loops
                 self._raw_loops.add(header)
-            changed = self.graph.live[header] & self._changed_in(header)
-            for register in sorted(changed & self.registers.keys()):
+            for register in filter(self._changed_in[header].__contains__, self._live[header]):
                 for latch in self.graph.latches(header):
                     value = self._read(self._passed(latch, header), register)
                     learnt |= self._learn_register(header, register, value)
@@ -433,9 +463,9 @@ class Walk:
 
         loops, read = self.graph.loops_around[block], partial(self._read, state)
         moment = Moment(instruction, block, known, loops, read, write, guard)
-        if self.effects(self._by_first_threads(moment)):
-            return
         if instruction.opcode not in FUNCTIONS:
+            if self.effects(self._by_first_threads(moment)):
+                return
             raise NotUnderstood(Code.NOT_PROVEN, f"'{instruction.opcode}'", instruction)
         for register, value in self.operations.compute(moment):
             write(register, value)

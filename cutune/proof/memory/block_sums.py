@@ -67,7 +67,7 @@ class BlockSums:
 
     def is_sum(self, address: IntegerPolynomial) -> bool:
         """Tell whether atomic operations change the variable at an address."""
-        return self.variable_of(address) in self.operations
+        return bool(self.operations) and self.variable_of(address) in self.operations
 
     def was_read(self, value: IntegerPolynomial, address: IntegerPolynomial) -> None:
         """Note a value that was read, perhaps from a sum."""

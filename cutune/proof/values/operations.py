@@ -239,12 +239,13 @@ class Operations:
     """Computes the values of instructions.
 
     `uses_lanes`: did one ask for the lane of its thread? `have_lanes`: does a thread keep its lane
-    with any block?
+    with any block? `walked`: of how many instructions walks have been made.
     """
 
     atoms: Atoms
     uses_lanes: bool = False
     have_lanes: bool = True
+    walked: int = 0
 
     def compute(self, moment: Moment) -> list[tuple[str, Value]]:
         """Return the registers that an instruction writes, with their values."""

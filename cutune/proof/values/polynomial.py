@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 _MAXIMAL_TERMS = 48
@@ -73,7 +72,7 @@ class IntegerPolynomial:
     def atom(kind: str, name: str) -> IntegerPolynomial:
         return IntegerPolynomial((((Atom(kind, name),), 1),))
 
-    @cached_property
+    @property
     def literal(self) -> int | None:
         """Its value, if it has no symbols."""
         if not self.terms:

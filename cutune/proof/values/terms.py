@@ -84,20 +84,25 @@ class AtomProperties(NamedTuple):
     def joined(self, other: AtomProperties) -> AtomProperties:
         if other is NOTHING or other is self:
             return self
-        if self.interval is ANYTHING and self._holds(other):
+        raw, ids, is_loaded, loops, interval, strides = self
+        other_raw, other_ids, other_is_loaded, other_loops, _, other_strides = other
+        if (
+            interval is ANYTHING
+            and ids >= other_ids
+            and loops >= other_loops
+            and is_loaded >= other_is_loaded
+            and raw >= other_raw
+            and strides >= other_strides
+        ):
             return self
         return AtomProperties(
-            self.raw | other.raw,
-            self.ids | other.ids,
-            self.is_loaded or other.is_loaded,
-            self.loops | other.loops,
-            strides=self.strides | other.strides,
+            raw | other_raw,
+            ids | other_ids,
+            is_loaded or other_is_loaded,
+            loops | other_loops,
+            ANYTHING,
+            strides | other_strides,
         )
-
-    def _holds(self, other: AtomProperties) -> bool:
-        """Has it all that another one has?"""
-        is_told = self.raw >= other.raw and self.ids >= other.ids and self.loops >= other.loops
-        return is_told and self.is_loaded >= other.is_loaded and self.strides >= other.strides
 
 
 NOTHING = AtomProperties()
@@ -167,7 +172,10 @@ class Atoms:
     changes: int = 0
     _properties: dict[Atom, AtomProperties] = field(default_factory=dict)
     _operations: dict[Atom, AtomOperation] = field(default_factory=dict)
-    _interned: dict[AtomOperation, Atom] = field(default_factory=dict)
+    _interned: dict[AtomOperation, IntegerPolynomial] = field(default_factory=dict)
+    _named: dict[str, IntegerPolynomial] = field(default_factory=dict)
+    #: The properties of polynomials, after how many changes.
+    _of: dict[IntegerPolynomial, tuple[int, AtomProperties]] = field(default_factory=dict)
 
     def properties(self, atom: Atom) -> AtomProperties:
         if atom.kind == OPAQUE:
@@ -202,19 +210,21 @@ class Atoms:
 
     def named(self, name: str, properties: AtomProperties) -> IntegerPolynomial:
         """Make the atom of this name, for a value that is no function of operands."""
-        atom = Atom(OPAQUE, name)
-        self._note(atom, properties)
-        return IntegerPolynomial.atom(*atom)
+        value = self._named.get(name)
+        if value is None:
+            value = self._named[name] = IntegerPolynomial.atom(OPAQUE, name)
+        self._note(value.terms[0][0][0], properties)
+        return value
 
     def computed(self, operation: AtomOperation, properties: AtomProperties) -> IntegerPolynomial:
         """Return the result of an operation: the same atom for the same operands."""
-        atom = self._interned.get(operation)
-        if atom is None:
-            atom = Atom(OPAQUE, f"#{len(self._interned)}")
-            self._interned[operation] = atom
-            self._operations[atom] = operation
-        self._note(atom, properties)
-        return IntegerPolynomial.atom(*atom)
+        value = self._interned.get(operation)
+        if value is None:
+            value = IntegerPolynomial.atom(OPAQUE, f"#{len(self._interned)}")
+            self._interned[operation] = value
+            self._operations[value.terms[0][0][0]] = operation
+        self._note(value.terms[0][0][0], properties)
+        return value
 
     def _note(self, atom: Atom, properties: AtomProperties) -> None:
         # Of a parameter something is known before it is noted, of what is opaque nothing.
@@ -230,9 +240,12 @@ class Atoms:
             return self.properties(atom)
         if value.literal is not None:
             return NOTHING
-        one = reduce(AtomProperties.joined, map(self.properties, value.atoms), NOTHING)
-        interval = sum_of_intervals(value, self._monomial)
-        return AtomProperties(one.raw, one.ids, one.is_loaded, one.loops, interval, one.strides)
+        known = self._of.get(value)
+        if known is None or known[0] != self.changes:
+            one = reduce(AtomProperties.joined, map(self.properties, value.atoms), NOTHING)
+            interval = sum_of_intervals(value, self._monomial)
+            known = self._of[value] = self.changes, one._replace(interval=interval)
+        return known[1]
 
     def joined(self, values: Iterable[IntegerPolynomial]) -> AtomProperties:
         """Return the properties of a value that depends on all of these."""
@@ -277,10 +290,10 @@ def sum_of_intervals(
 
 def only_atom(value: IntegerPolynomial) -> Atom | None:
     """Return the atom that a value is, if it is one and nothing else."""
-    match value.terms:
-        case (((atom,), 1),):
-            return atom
-    return None
+    if len(value.terms) != 1:
+        return None
+    (monomial, coefficient) = value.terms[0]
+    return monomial[0] if coefficient == 1 and len(monomial) == 1 else None
 
 
 def constant_term(value: IntegerPolynomial) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,10 +12,13 @@ from cutune.emulator.machine import SITE, LaunchCounters
 from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE
 from cutune.measure.trial_launches import (
     TriedLaunch,
+    Work,
     arrays_behind,
     arrays_of,
+    shape_at,
     without_most_large,
 )
+from cutune.source.kernel_variant import Tile
 
 SMALL, LARGE, FEW = 1000, 500_000, 16
 
@@ -86,3 +90,21 @@ def test_an_array_may_lie_far_behind_its_pointer() -> None:
     assert array.tobytes() == drawn.tobytes()
     begins = (int.from_bytes(parameters, "little") - far) % (1 << 64)
     assert begins == array.ctypes.data
+
+
+def test_trials_end_after_so_much_work() -> None:
+    assert not Work(1_000_000).objection
+    assert Work(1_000_000_000).objection == "trying it would take too long"
+
+
+def test_copies_of_one_own_launch_share_its_shape() -> None:
+    by_two = Tile((32, 4, 1), (32, 1, 1), ("n", "1", "1"), (64, 1, 1), (32, 1, 1), shared=64)
+    by_four = replace(by_two, block=(32, 8, 1), covered=(128, 1, 1), whole=(4, 1, 1), shared=0)
+    sizes = (("n", 100),)
+    assert shape_at(by_two, sizes) == ((2, 1, 1), (32, 4, 1), 64)
+    assert (
+        shape_at(by_two.own(), sizes)
+        == shape_at(by_four.own(), sizes)
+        == ((4, 1, 1), (32, 1, 1), 0)
+    )
+    assert shape_at(by_two, (("n", 0),)) is None

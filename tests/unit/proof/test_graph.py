@@ -74,8 +74,9 @@ def test_from_which_branches_a_block_is_reached_or_missed() -> None:
 
 
 def test_which_branches_decide_from_where_a_block_is_reached() -> None:
-    assert (GRAPH.deciders(3), GRAPH.deciders(4), GRAPH.deciders(7)) == ([0], [4], [5])
-    assert (GRAPH.deciders(0), GRAPH.deciders(6)) == ([], [5])
+    deciders = GRAPH.deciders
+    assert (deciders[3], deciders[4], deciders[7]) == ((0,), (4,), (5,))
+    assert (deciders[0], deciders[6]) == ((), (5,))
 
 
 def test_which_branches_decide_how_often_a_block_runs() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from cutune.proof.entry import prove
 from cutune.proof.entry_proof import in_source
+from cutune.proof.flow import walk
 from cutune.proof.memory.access_places import AccessPlace
 from cutune.proof.memory.thread_meetings import _ThreadMeetings
 from cutune.ptx.parse import parse
@@ -55,6 +56,15 @@ BELOW = "setp.ge.s32 %p1, %r6, %r1; @%p1 bra $end; "
 def verdict(body: str) -> str:
     module = parse(f"{HEAD}{body}\n$end: ret;\n}}\n")
     return described(prove(module, "kernel"), {"1:0:b32": "n", "2:0:b32": "m"})
+
+
+def test_a_proof_ends_after_so_much_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = parse(f"{HEAD}{BELOW}{STORE.format('%r1')}\n$end: ret;\n}}\n")
+    assert prove(module, "kernel").refused is None
+    monkeypatch.setattr(walk, "_MOST_WALKED", 0)
+    monkeypatch.setattr(walk, "_MOST_WALKED_EACH", 1)
+    refused = prove(module, "kernel").refused
+    assert refused is not None and "code that takes too long to walk through" in refused.message
 
 
 @pytest.mark.parametrize(
