@@ -70,7 +70,7 @@ from cutune.measure.trial_launches import (
     with_small_numbers,
     without_most_large,
 )
-from cutune.measure.trial_outcomes import Outcomes
+from cutune.measure.trial_outcomes import Outcomes, OutcomesBySizes
 from cutune.measure.trial_parameters import Domain, LaunchParameters, Numbers, SizesTried, covered
 from cutune.proof.variants import repeat
 from cutune.proof.variants.tiles import OF_ORDER, ON_DATA
@@ -163,8 +163,7 @@ def _tried_instance(trial: _Trial, copies: Copies) -> tuple[list[Found], dict[st
         # Sizes that are tried follow the blocks of the copies that are.
         watched = tuple(one.kernel for one in tried if not trial.is_in_turn)
         trial = replace(trial, tiles=tiles_of(tried), watched=watched, asked_sizes=(), noted=set())
-        if asked := trial.asked(tried):
-            trial = replace(trial, asked_sizes=asked)
+        trial = replace(trial, asked_sizes=trial.asked(tried))
         reasons |= dict.fromkeys((copies[index].name for index in some), _OTHER_LAUNCHES)
         reasons |= trial.tried(copies, some, found)
         if found or len(trial.counted) > _ENOUGH:
@@ -187,7 +186,7 @@ class _Trial:
     watched: tuple[str, ...] = ()  # copies of which it is watched how they decide
     is_noted: bool = False
     #: Launches of this and of those that have noted how they decide.
-    noted: set[tuple[str, Shape, TriedLaunch, int]] = field(default_factory=set)
+    noted: set[tuple[int, str, Shape, TriedLaunch, int]] = field(default_factory=set)
     #: What is known of the kernel's own launches, at sizes of any copies.
     counted: dict[tuple[Shape, Assigned, Numbers], TriedLaunch | None] = field(default_factory=dict)
     ended: dict[tuple[Shape, TriedLaunch], Ended] = field(default_factory=dict)
@@ -262,7 +261,7 @@ class _Trial:
         return "it writes through a pointer to constants" if writes else ""
 
     def _functions(self, entry: str) -> list[Function]:
-        return [self.module.functions[name] for name in functions_reached(self.module, entry)]
+        return [self.module.functions[n] for n in functions_reached(self.module, entry)]
 
     def _untried(self, copy: KernelVariant, assigned: Sequence[Mapping[str, int]]) -> str:
         """What a kernel or its copy may do otherwise beyond the sizes that were tried."""
@@ -372,7 +371,7 @@ class _Trial:
         if different is None:
             # Bodies of blocks in turn are the kernel's.
             watched = [(self.kernel.name, tile.own()), (copy.kernel, tile)][: 2 - self.is_in_turn]
-            said = next((s for one in watched if (s := self._objection(*one, launches))), "")
+            said = next((s for w in watched if (s := self._objection(*w, launches, domain))), "")
             return said or ("" if self.is_in_turn else self._by_other_functions(copy, launches))
         names = [one.name for one in self.kernel.parameters]
         return f"its results are others{different.said(names if self._compared else ())}"
@@ -431,7 +430,7 @@ class _Trial:
             if (shape := shape_at(tile, launch.sizes)) is None:
                 continue
             # What a launch notes it notes again.
-            if (about := (kernel, shape, launch, contents)) not in self.noted:
+            if (about := (id(loaded), kernel, shape, launch, contents)) not in self.noted:
                 noting._run(self.entries[kernel], shape, launch, contents)
                 self.noted.add(about)
                 yield
@@ -555,19 +554,22 @@ class _Trial:
             return False
         return same_numbers(found, self.expected[key], places)
 
-    def _objection(self, kernel: str, tile: Tile, launches: Sequence[TriedLaunch]) -> str:
+    def _objection(
+        self, kernel: str, tile: Tile, launches: Sequence[TriedLaunch], domain: Domain
+    ) -> str:
+        least = self._given.least(*self._sizes.divided(tile, domain))
         runs = partial(self._noted, kernel, tile, launches)
-        return self._outcomes.objection(self.entries[kernel], runs)
+        return self._outcomes.objection(self.entries[kernel], runs, least)
 
     @cached_property
-    def _outcomes(self) -> Outcomes:
+    def _outcomes(self) -> OutcomesBySizes:
         about = self._given.places_of_integers, self.is_in_turn, self.sizes_of
-        return Outcomes(self.text, self.module, self._watched_entries, *about)
+        code = self.text, self.module, self._watched_entries
+        return OutcomesBySizes(partial(Outcomes, *code, *about))
 
     @property
     def _watched_entries(self) -> list[str]:
-        names = (self.kernel.name, *self.watched)
-        return [self.entries[name] for name in names if name in self.entries]
+        return [self.entries[n] for n in (self.kernel.name, *self.watched) if n in self.entries]
 
     @cached_property
     def _variables(self) -> LaunchVariables:
@@ -577,10 +579,7 @@ class _Trial:
     def _run(
         self, entry: str, shape: Shape, launch: TriedLaunch, contents: int
     ) -> tuple[list[bytes], list[bytes]]:
-        """Launch with memory behind the pointers; gives all bytes before and after it.
-
-        Raises CutuneError, Hazards.
-        """
+        """Give all bytes before and after a launch. Raises CutuneError, Hazards."""
         variables = self._variables.drawn(contents)
         asked = [size for *_, size in launch.arrays] + [len(there) for there in variables]
         seed = [contents, *(value for _, value in launch.sizes)]

@@ -31,11 +31,40 @@ _WORD = 4
 _END = object()
 
 
+class OutcomesBySizes:
+    """The outcomes at all sizes, and those at sizes that are multiples of a number.
+
+    `make`: makes those for sizes that have a least value, by the places of these.
+    """
+
+    def __init__(self, make: Callable[[Mapping[int, int]], Outcomes]) -> None:
+        self._make, self._known = make, dict[tuple[tuple[int, int], ...], Outcomes]()
+
+    def objection(
+        self,
+        entry: str,
+        runs: Callable[[LoadedModule], Iterator[None]],
+        least: Mapping[int, int],
+    ) -> str:
+        """Return what of an entry comes out one way in all runs of the noting module, or "".
+
+        `least`: of sizes that are multiples of these.
+        """
+        said = ""
+        for one in ({}, least) if least else ({},):
+            key = tuple(sorted(one.items()))
+            if key not in self._known:
+                self._known[key] = self._make(one)
+            if not (said := self._known[key].objection(entry, runs)):
+                break
+        return said
+
+
 class Outcomes:
     """The outcomes of the decisions of some entries of a text, as far as seen.
 
     `integers`: places of the parameters that are sizes. `of_data`: is it asked of comparisons of
-    data alone? `sizes_of`: what is known of functions.
+    data alone? `sizes_of`: what is known of functions. `least`: the least sizes; of others 1.
     """
 
     def __init__(
@@ -46,6 +75,7 @@ class Outcomes:
         integers: Iterable[int],
         of_data: bool,
         sizes_of: SizesOfFunctions,
+        least: Mapping[int, int],
     ) -> None:
         self._text = text
         tried = TriedSizes(dict.fromkeys(integers, 1), (1, 1, 1), (1, 1, 1), {})
@@ -56,7 +86,7 @@ class Outcomes:
                 function = module.functions.get(name)
                 if function is not None and name not in self._asked:
                     values = sizes_of.of(function, module.functions[entry], tried)
-                    self._asked[name] = [*Decisions(values).found(of_data)]
+                    self._asked[name] = [*Decisions(values, least).found(of_data)]
 
     def objection(self, entry: str, runs: Callable[[LoadedModule], Iterator[None]]) -> str:
         """Return what of an entry comes out one way in all runs of the noting module, or ""."""

@@ -7,7 +7,7 @@ far larger ones. A launch is given its parameters as bytes.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -69,7 +69,7 @@ class SizesTried:
     @property
     def longest(self) -> int:
         """Warp instructions of the longest launch: where there are few, larger ones are tried."""
-        return 2 * _LONG if self.is_one else _LONG
+        return 4 * _LONG if self.is_one else _LONG
 
     def multiple(self, tile: Tile) -> int:
         """A number that is a multiple of what blocks of copies cover, and of the program."""
@@ -173,6 +173,11 @@ class LaunchParameters:
     def integers(self) -> tuple[str, ...]:
         """The names of its integers."""
         return tuple(self.kernel.parameters[n].name for n in self.places_of_integers)
+
+    def least(self, divided: Collection[str], multiple: int) -> dict[int, int]:
+        """Return the least values of integers that are multiples of a number, by their places."""
+        pairs = zip(self.places_of_integers, self.integers, strict=True)
+        return {place: multiple for place, name in pairs if name in divided}
 
     @cached_property
     def combined(self) -> list[Numbers]:

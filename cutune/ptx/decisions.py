@@ -18,7 +18,7 @@ factors that follow from comparisons have to be other than 0 at once. Nothing ha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
@@ -91,10 +91,11 @@ class Decision:
 
 
 class Decisions:
-    """What has to show of a function."""
+    """What has to show of a function. `least`: the least sizes, by their places; else 1."""
 
-    def __init__(self, values: FollowedSizes) -> None:
+    def __init__(self, values: FollowedSizes, least: Mapping[int, int] | None = None) -> None:
         self._instructions, self._values = values.instructions, values
+        self._least_sizes = least or {}
         self._settled, self._zeros = set[str](), set[str]()
 
     def found(self, of_data: bool = False) -> Iterator[Decision]:
@@ -316,7 +317,7 @@ class Decisions:
         return frozenset(found)
 
     def _is_certain(self, one: Instruction) -> bool:
-        """Does a comparison with a number come out alike for all sizes from 1 on?"""
+        """Does a comparison with a number come out alike for all sizes from the least on?"""
         known = [literal(o) for o in one.operands[1:3]]
         if len(one.operands) != 3 or known.count(None) != 1 or type_of(one, 0) in REALS:
             return False
@@ -330,7 +331,7 @@ class Decisions:
         return least is not None and (least >= number if is_strict else least > number)
 
     def _least(self, name: str, depth: int = 0) -> int | None:
-        """What a register holds at least where all sizes are at least 1; None: nobody knows."""
+        """What a register holds at least for all sizes from the least on; None: nobody knows."""
         if (number := literal(name)) is not None:
             return number
         writers = self._values.writers.get(name, ())
@@ -338,7 +339,9 @@ class Decisions:
             return None
         one = writers[0]
         if one.opcode in LOADS:
-            return 1 if "param" in spaces(one) and name in self._values.scales else None
+            is_size = "param" in spaces(one) and name in self._values.scales
+            place = self._values.place(one) if is_size else None
+            return (1 if place is None else self._least_sizes.get(place, 1)) if is_size else None
         each = [self._least(o, depth + 1) for o in one.operands[1:]]
         known = [least for least in each if least is not None and least >= 0]
         if len(known) < len(each):

@@ -191,17 +191,17 @@ class FollowedSizes:
         """Loads a kernel's parameter that is no number, or a function's that is followed."""
         if not self._is_parameter(one) or type_of(one, 0) in REALS:
             return False
-        place = self._place(one)
+        place = self.place(one)
         return one.operands[0] in self._followed if place is None else place not in self._tried.most
 
     def _is_data(self, one: Instruction) -> bool:
         """Loads what is no parameter of the kernel: functions are given data, and return them."""
         if loads_data(one):
             return True
-        is_from_elsewhere = self._is_parameter(one) and self._place(one) is None
+        is_from_elsewhere = self._is_parameter(one) and self.place(one) is None
         return is_from_elsewhere and one.operands[0] not in self._pointers
 
-    def _place(self, one: Instruction) -> int | None:
+    def place(self, one: Instruction) -> int | None:
         """The place of the parameter of a kernel that is loaded."""
         named = {*names(one.operands[1])}
         return next((n for n, known in enumerate(self._entry) if known in named), None)
@@ -378,7 +378,7 @@ class FollowedSizes:
 
     def _of_parameter(self, one: Instruction) -> float:
         """An integer of which less was tried counts for more."""
-        place = self._place(one)
+        place = self.place(one)
         most = self._tried.limit if place is None else self._tried.most.get(place, 0)
         return self._tried.limit / most if most else float(_FAR)
 

@@ -8,6 +8,7 @@ from unittest.mock import patch
 import pytest
 
 from cutune.emulator.launch_log import read_launches
+from cutune.measure.tile_trials import copies_that_do_the_same
 from cutune.proof.analysis import read_source
 from cutune.source.program import Program
 from tests.support.cutune_runs import run
@@ -55,3 +56,16 @@ def test_other_sizes_keep_their_launch(
         assert (found.returncode, found.stdout) == (0, expected.stdout)
         first = next(iter(read_launches(log)))
         assert first.grid[1] == rows
+
+
+def test_a_loop_that_has_a_round_at_each_legal_size_is_no_doubt(tmp_path: Path) -> None:
+    tiled = with_proven_variants(PROGRAM.with_name("whole_tiles.cu"), copies_that_do_the_same)
+    (kernel,) = tiled.kernels
+    (wider,) = (one for one in kernel.variants if one.name == "TILE_32")
+    assert wider.tile is not None and wider.tile.divided == ("n",)
+    original, tuned = own_and_told(tiled, tmp_path)
+    for size, side in (("48", 16), ("64", 32), ("96", 32), ("100", 16)):
+        log = tmp_path / size
+        found = run(tuned, size, VARIANT="TILE_32", HALVED="", CUTUNE_LAUNCH_LOG=str(log))
+        assert (found.returncode, found.stdout) == (0, run(original, size).stdout)
+        assert next(iter(read_launches(log))).block[0] == side

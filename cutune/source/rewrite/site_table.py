@@ -235,20 +235,23 @@ class _Row:
         read = guard_parameters(kernel, " ".join(tile.names))
         assert read is not None, "extents are made of parameters"
         sizes = guard_parameters(kernel, " ".join(tile.divided))
-        # No integer below zero was tried.
-        positions = sorted({*read, *(sizes or ()), *_integers(kernel)})
+        # No integer below zero was tried, and of multiples not 0.
+        multiples = {*(sizes or ())}
+        positions = sorted({*read, *multiples, *_integers(kernel)})
         arguments = _Arguments(kernel, positions)
         asked = {f"gridDim.{d}": f"cutune_exact(asked_.grid.{d})" for d in DIMENSIONS}
         names = {**arguments.names, **asked}
         extents = [f"cutune_bound({renamed(one, names)})" for one in tile.extents]
         shapes = (tile.own_block, tile.own_covered, tile.covered)
         numbers = ", ".join(f"{{{', '.join(f'{n}u' for n in shape)}}}" for shape in shapes)
-        multiples = (f"argument_[{place}] % {tile.multiple} == 0" for place in sizes or ())
+        whole_sizes = (f"argument_[{place}] % {tile.multiple} == 0" for place in sorted(multiples))
         memory = f"asked_.smem == {tile.own_shared}u"
-        signs = (f"argument_[{place}] >= 0" for place in positions)
+        signs = (f"argument_[{p}] {'>' if p in multiples else '>='} 0" for p in positions)
         pairs = zip(DIMENSIONS, tile.whole, strict=True)
         whole = (f"asked_.grid.{d} % {blocks}u == 0" for d, blocks in pairs if blocks > 1)
-        conditions = " && ".join(filter(None, [arguments.fit, *signs, memory, *multiples, *whole]))
+        conditions = " && ".join(
+            filter(None, [arguments.fit, *signs, memory, *whole_sizes, *whole])
+        )
         return (
             f"static bool {name}(const cutune_request &asked_, dim3 *grid_) {{ "
             f"const long long *const argument_ = asked_.arguments; (void)argument_; "

@@ -57,4 +57,5 @@ def test_two_statements_of_a_line_cannot_be_watched() -> None:
 
 
 def _outcomes(text: str) -> Outcomes:
-    return Outcomes(text, parse(text), ["k"], [1], of_data=False, sizes_of=SizesOfFunctions())
+    about = text, parse(text), ["k"], [1]
+    return Outcomes(*about, of_data=False, sizes_of=SizesOfFunctions(), least={})

@@ -150,6 +150,14 @@ def test_what_has_to_show(name: str) -> None:
     assert [*map(_said, found)] == expected
 
 
+@pytest.mark.parametrize(("least", "asked"), [(1, 1), (15, 1), (16, 0), (32, 0)])
+def test_sizes_that_are_multiples_settle_what_no_smaller_one_decides(
+    least: int, asked: int
+) -> None:
+    values = _values("setp.lt.s32 %p1, %r1, 16; @%p1 bra $out; $out:")
+    assert len([*Decisions(values, {1: least}).found()]) == asked
+
+
 def test_of_blocks_in_turn_only_comparisons_of_data_have_to() -> None:
     bodies = (DECIDING[name][0] for name in ("number", "data", "bits_of_data", "quotient"))
     found = [*Decisions(_values(" ".join(bodies))).found(of_data=True)]
