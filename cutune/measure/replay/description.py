@@ -277,7 +277,8 @@ def described(
         variant=variant.name if variant is not None else "",
         asked_pointers=launch.asked_pointers,
         coarsen=variant.coarsen if variant is not None else (1, 1, 1),
-        divided=tuple(kernel.parameters[one].name for one in variant.divided) if variant else (),
+        divided=_divided(kernel, variant) if variant is not None else (),
+        multiple=tile.multiple if variant is not None and tile is not None else 1,
         is_tile=variant is not None and variant.tile is not None,
         unit=_unit(tile) if tile is not None else 1,
         working=axes.working(launch),
@@ -290,6 +291,13 @@ def with_sizes_covered(launch: LaunchedCode, described: MeasuredKernel) -> Itera
     if tile is not None and any(map(tile.is_asked, range(3))):
         threads = [tile.threads(axis) for axis in range(3)]
         yield from with_grid_covering(described, threads, [one.grid for one in launch.records])
+
+
+def _divided(kernel: Kernel, variant: KernelVariant) -> tuple[str, ...]:
+    """The sizes that have to be multiples of something for the variant to be launched."""
+    if variant.tile is not None:
+        return variant.tile.divided
+    return tuple(kernel.parameters[one].name for one in variant.divided)
 
 
 def _unguarded(launch: LaunchedCode, guards: FormulaPerAxis) -> Flags:

@@ -254,6 +254,8 @@ class MeasuredKernel:
     coarsen: Block = (1, 1, 1)
     #: Sizes that have to be multiples of the ids in x for it to be launched.
     divided: tuple[MemberName, ...] = ()
+    #: For a copy with another constant they have to be multiples of this.
+    multiple: Annotated[int, Meta(ge=1)] = 1
     #: Is the variant a copy with another constant, which is launched in its one block?
     is_tile: bool = False
     #: Sizes are counted at multiples of so many times 32: where blocks are whole.

@@ -284,7 +284,8 @@ class Chooser:
         axes = zip(kernel.guards, launch.extents, kernel.coarsen, strict=True)
         beyond = [guard for guard, n, ids in axes if guard and n * ids > LARGEST_SIZE]
         far |= dict.fromkeys(beyond, SizeRange(1, LARGEST_SIZE))
-        is_odd = any(launch.sizes.get(name, 0) % kernel.coarsen[0] for name in kernel.divided)
+        multiple = kernel.coarsen[0] * kernel.multiple
+        is_odd = any(launch.sizes.get(name, 0) % multiple for name in kernel.divided)
         if not far and not is_odd:
             return launch
         grid = grid_of(kernel.original, launch.extents, kernel.grid_kept)

@@ -228,10 +228,14 @@ def test_a_variant_that_is_counted_on_data_has_to_promise_more() -> None:
     assert sure == [0, NEVER_SURE_US]
 
 
-def test_a_variant_of_whole_vectors_is_not_chosen_for_other_sizes() -> None:
-    alone, variant = varied("vec4", (4, 1, 1))
+@pytest.mark.parametrize(("ids", "multiple"), [(4, 1), (2, 2)])
+def test_a_variant_of_whole_vectors_or_tiles_is_not_chosen_for_other_sizes(
+    ids: int, multiple: int
+) -> None:
+    alone, variant = varied("vec4", (ids, 1, 1))
     name, *others = variant.kernel.parameters
-    whole = replace(variant, kernel=replace(variant.kernel, divided=(name,)))
+    told = replace(variant.kernel, divided=(name,), multiple=multiple)
+    whole = replace(variant, kernel=told)
     chooser = VariantChooser(replace(alone, variants=(whole,)), H200)
     sizes = dict.fromkeys(others, 2048)
     chosen = {n: chooser.choose({name: n, **sizes}).variant for n in (4096, 4100, 4097)}
