@@ -6,7 +6,8 @@ arguments are integers, the sizes lie where the model may be asked and a candida
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -41,6 +42,8 @@ class Shared:
     alone: frozenset[int]
 
 
+#: A size in C text by which something is divided.
+_BY_SIZE = re.compile(r"[/%][\s(]*[A-Za-z_]")
 _READ_TABLES = f"const cutune_all_tables &{ROWS} = cutune_read_tables();"
 #: Behind a request: on one device, and on several, of which a routine is told the number.
 _LIST = ("list_", "list_, int device_")
@@ -99,7 +102,7 @@ def _emit_answer(
     sizes = [f"asked_->arguments[{position}]" for position in positions]
     emit(f"const long long sizes_[] = {{{', '.join(sizes or ['0'])}}};")
     asks = f"cutune_may_ask<{len(positions)}>(cutune_all.kernel, *asked_, sizes_, list_)"
-    emit(f"if ({' || '.join([*_unlike(model), f'!{asks}'])})")
+    emit(f"if ({' || '.join([*_unlike(model), f'!{asks}', *_uncovered(facts)])})")
     emit(f"    return {own};")
     _emit_ties(emit, facts, own)
     emit(f"double time_[{padded(count)}], floored_[{padded(count)}];")
@@ -125,10 +128,6 @@ def _unlike(model: FittedModel) -> list[str]:
             conditions.append(f"asked_->extent[{axis}] != {c_integer(facts.recorded[0][1][axis])}")
     # The counts are known for a range of each size; what is asked is 1 to 2^31.
     sizes = {name: f"sizes_[{index}]" for index, name in enumerate(facts.parameters)}
-    for axis, cover in enumerate(facts.covers):
-        if facts.asserted and cover is not None and names_in(cover):
-            # That the grid covers a size was read off launches.
-            conditions.append(f"asked_->extent[{axis}] != {renamed(cover, sizes)}")
     for word, variable in facts.extent_words.items():
         sizes[variable] = f"asked_->extent[{'xyz'.index(word[-1])}]"
     ranges = supported(model)
@@ -142,6 +141,19 @@ def _unlike(model: FittedModel) -> list[str]:
     if facts.shared is None:
         conditions.append(f"asked_->smem != {facts.dynamic_shared_bytes}u")
     return conditions
+
+
+def _uncovered(facts: MeasuredKernel) -> Iterator[str]:
+    """Yield that a grid does not cover the size that it covered in all recorded launches.
+
+    Sizes are 1 to 2^31 here, so that one of them and numbers cannot overflow.
+    """
+    known = {name: c_integer(value) for name, value in facts.fixed_arguments}
+    known |= {name: f"sizes_[{index}]" for index, name in enumerate(facts.parameters)}
+    for axis, cover in enumerate(facts.covers if facts.asserted else ()):
+        names = {*names_in(cover or "")}
+        if cover and len(names) == 1 and names <= known.keys() and not _BY_SIZE.search(cover):
+            yield f"asked_->extent[{axis}] != {renamed(cover, known)}"
 
 
 def emit_rule(emit: Emitter, rule: SelectionRule, facts: Sequence[str], tables: Tables) -> None:

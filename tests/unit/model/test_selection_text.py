@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from cutune.model.emit.emitter import SMALL, Emitter, Tables, double_text
-from cutune.model.emit.routine import emit_rule, printed_extents
+from cutune.model.emit.routine import _uncovered, emit_rule, printed_extents
 from cutune.model.emit.selected_programs import SelectionText
 from cutune.model.emit.selection import Decided, Decider, decided_apart, emit_selection
 from cutune.model.fit.fitted_model import FittedModel
@@ -181,6 +181,26 @@ def varied(variant: str, coarsen: Block) -> tuple[FittedModel, FittedModel]:
     columns = tuple(replace(c, values=tuple(v / 4 for v in c.values)) for c in alone.columns)
     facts = replace(alone.kernel, variant=variant, coarsen=coarsen, asked_pointers=2)
     return replace(alone, variants=()), replace(alone, kernel=facts, columns=columns)
+
+
+@pytest.mark.parametrize(
+    ("cover", "asked"),
+    [
+        ("(({name} + 15) / 16) * 16", "asked_->extent[0] != ((sizes_[0] + 15) / 16) * 16"),
+        ("{name} * {other}", ""),
+        ("64 / {name}", ""),
+        ("16 % ({name} + 1)", ""),
+        ("gone", ""),
+        ("64", ""),
+    ],
+)
+def test_a_grid_is_asked_whether_it_covers_its_size(cover: str, asked: str) -> None:
+    (alone,) = MODELS
+    name, other, *_ = alone.kernel.parameters
+    text = cover.format(name=name, other=other)
+    facts = replace(alone.kernel, asserted=True, covers=(text, None, None))
+    assert " ".join(_uncovered(facts)) == asked
+    assert [*_uncovered(replace(facts, asserted=False))] == []
 
 
 def written(text: str) -> str:
