@@ -186,7 +186,7 @@ class _Trial:
     watched: tuple[str, ...] = ()  # copies of which it is watched how they decide
     is_noted: bool = False
     #: Launches of this and of those that have noted how they decide.
-    noted: set[tuple[int, str, Shape, TriedLaunch, int]] = field(default_factory=set)
+    noted: set[tuple[LoadedModule, str, Shape, TriedLaunch, int]] = field(default_factory=set)
     #: What is known of the kernel's own launches, at sizes of any copies.
     counted: dict[tuple[Shape, Assigned, Numbers], TriedLaunch | None] = field(default_factory=dict)
     ended: dict[tuple[Shape, TriedLaunch], Ended] = field(default_factory=dict)
@@ -430,7 +430,7 @@ class _Trial:
             if (shape := shape_at(tile, launch.sizes)) is None:
                 continue
             # What a launch notes it notes again.
-            if (about := (id(loaded), kernel, shape, launch, contents)) not in self.noted:
+            if (about := (loaded, kernel, shape, launch, contents)) not in self.noted:
                 noting._run(self.entries[kernel], shape, launch, contents)
                 self.noted.add(about)
                 yield
