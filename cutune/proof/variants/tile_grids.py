@@ -92,7 +92,7 @@ def _quotient(
         if extent is not None:
             return extent, int(count)
     # `n + 2` is an argument: (n + 2 + 15) / 16
-    words = Counter({(text_of(one), sign): 1 for one, sign in others})
+    words = Counter((text_of(one), sign) for one, sign in others)
     for text, parameter in arguments.items():
         given, added = _sum_of(text)
         if words and given == words and sum(numbers) - added in rounding:
@@ -105,7 +105,7 @@ def _sum_of(argument: str) -> tuple[Counter[tuple[str, int]], Fraction]:
     """The terms of an argument, with their signs, and the number that is added to them."""
     formula = formula_of(lex_significant(argument), basic_size)
     pairs = [(constant(one), text_of(one), sign) for one, sign in _terms(formula, 1)]
-    words = Counter({(text, sign): 1 for number, text, sign in pairs if number is None})
+    words = Counter((text, sign) for number, text, sign in pairs if number is None)
     return words, Fraction(sum(number * sign for number, _, sign in pairs if number is not None))
 
 
