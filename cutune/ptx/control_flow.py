@@ -24,7 +24,7 @@ and parameters have the sizes of the prototype.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -252,7 +252,9 @@ def _reachable(blocks: Sequence[BasicBlock]) -> list[BasicBlock]:
     return [_retarget(blocks[old], place) for old in kept]
 
 
-def _post_order(successors: Sequence[Sequence[int]], entry: int = 0) -> list[int]:
+def _post_order(
+    successors: Sequence[Sequence[int]] | Mapping[int, Collection[int]], entry: int = 0
+) -> list[int]:
     """Depth-first post-order, later successors first: its reverse keeps the order of the text."""
     seen, order = {entry}, []
     stack = [(entry, iter(sorted(successors[entry], reverse=True)))]
@@ -339,13 +341,13 @@ def _order(
             name = block if inside == region else loops[inside].header
             groups.setdefault(name, []).append(block)
         name_of = {block: name for name, group in groups.items() for block in group}
-        successors: list[set[int]] = [set() for _ in blocks]
+        successors: dict[int, set[int]] = {name: set() for name in groups}
         for block in members:
             for target in blocks[block].terminator.targets:
                 if target in name_of and target != entry and name_of[target] != name_of[block]:
                     successors[name_of[block]].add(name_of[target])
         order: list[int] = []
-        for name in reversed(_post_order([sorted(x) for x in successors], name_of[entry])):
+        for name in reversed(_post_order(successors, name_of[entry])):
             inside = child(name, region)
             order += [name] if inside == region else arrange(inside, name, groups[name])
         return order

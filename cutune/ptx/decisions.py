@@ -326,6 +326,8 @@ class Decisions:
         )
         least = self._least(name)
         assert number is not None, "one of both is"
+        if number < 0 and type_of(one, 0)[0] != "s":
+            return False
         # Whether an end of `<=` belongs to it depends on the side.
         is_strict = not {"lt", "ge", "lo", "hs"}.isdisjoint(one.modifiers) and known[1] is not None
         return least is not None and (least >= number if is_strict else least > number)
@@ -334,15 +336,23 @@ class Decisions:
         """What a register holds at least for all sizes from the least on; None: nobody knows."""
         if (number := literal(name)) is not None:
             return number
+        if name.startswith(_INDICES):
+            return 0
         writers = self._values.writers.get(name, ())
-        if len(writers) != 1 or writers[0].guard or depth > _DEEPEST:
+        # A loop that goes on with it makes it larger.
+        first = [one for one in writers if not _goes_up(one, name)]
+        if not first or any(one.guard for one in writers) or depth > _DEEPEST:
             return None
-        one = writers[0]
+        each = [self._least_written(one, name, depth + 1) for one in first]
+        known = [least for least in each if least is not None]
+        return min(known) if len(known) == len(each) else None
+
+    def _least_written(self, one: Instruction, name: str, depth: int) -> int | None:
         if one.opcode in LOADS:
             is_size = "param" in spaces(one) and name in self._values.scales
             place = self._values.place(one) if is_size else None
             return (1 if place is None else self._least_sizes.get(place, 1)) if is_size else None
-        each = [self._least(o, depth + 1) for o in one.operands[1:]]
+        each = [self._least(o, depth) for o in one.operands[1:]]
         known = [least for least in each if least is not None and least >= 0]
         if len(known) < len(each):
             # What is taken away from a size.
@@ -350,7 +360,7 @@ class Decisions:
             return sum(least for least in each if least is not None) if is_sum else None
         if one.opcode == "shr" and literal(one.operands[2]) is not None:
             return known[0] >> known[1]
-        return _least_of(one, known)
+        return max(known) if one.opcode == "or" else _least_of(one, known)
 
     def _others(self, one: Instruction) -> tuple[str, ...]:
         kind = type_of(one, 0)
@@ -408,6 +418,12 @@ class Decisions:
         operands = one.operands[1:3] if one.opcode == "selp" else one.operands[1:]
         are_positive = all(_is_positive(operand, positive, least) for operand in operands)
         return one.opcode in _KEEPS_SIGN and are_positive
+
+
+def _goes_up(one: Instruction, name: str) -> bool:
+    """Does it add a number above zero to a register?"""
+    others = [o for o in one.operands[1:] if o != name]
+    return one.opcode == "add" and len(others) == 1 and (literal(others[0]) or 0) > 0
 
 
 def _least_of(one: Instruction, known: list[int]) -> int | None:

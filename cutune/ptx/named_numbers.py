@@ -46,6 +46,19 @@ def numbers_of(one: Instruction) -> list[int]:
     return [value for o in one.operands[1:] if (value := literal(o)) is not None]
 
 
+def step_of_upper_half(one: Instruction) -> float:
+    """By how much a number grows until the upper half of its product with a literal does by one.
+
+    So compilers divide by what is no power of two: `mul.hi.u32 q, n, -1431655765; shr.u32 q, q, 1`.
+    0: it is no such product.
+    """
+    factor, bits = literal(one.operands[-1]), type_of(one, 0)
+    if one.opcode != "mul" or "hi" not in one.modifiers or not factor:
+        return 0
+    whole = 1 << int(bits[1:])
+    return whole / abs(factor % whole if bits[0] == "u" else factor)
+
+
 def type_of(one: Instruction, place: int) -> str:
     """The type of the result (0) or of the last operand (1)."""
     types = _types(one.modifiers)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf
+from math import ceil, inf
 
 from cutune.ptx.named_numbers import (
     REAL_NUMBER,
@@ -23,6 +23,7 @@ from cutune.ptx.named_numbers import (
     joins_bits,
     literal,
     numbers_of,
+    step_of_upper_half,
     tests_of_parameters,
     type_of,
 )
@@ -50,14 +51,7 @@ _DIVIDING = frozenset({"div", "rem"})
 _OF_POINTERS = frozenset({"mov", "cvta", "add", "sub", "ld", "ldu", "st", "atom", "red", "call"})
 #: From which operand on memory operations read what they store.
 _VALUES = {"st": 1, "red": 1, "atom": 2}
-_OFREALS = frozenset({"mov", "cvt", "add", "sub", "mul", "div", "fma", "mad", "neg", "selp"}) | {
-    "rcp",
-    "sqrt",
-    "rsqrt",
-    "sin",
-    "cos",
-    "lg2",
-}
+_OFREALS = opcodes("mov cvt add sub mul div fma mad neg selp rcp sqrt rsqrt sin cos lg2")
 _ROUNDING = frozenset({"rni", "rzi", "rmi", "rpi"})
 #: Sizes in bytes are so many times what they are in numbers.
 _BYTES = 8
@@ -137,6 +131,10 @@ def _read(one: Instruction) -> tuple[str, ...]:
     """What an instruction reads, but for its guard."""
     found = sources(one)
     return tuple(name for name in found if name != one.guard) if one.guard else found
+
+
+def _is_linear(one: Instruction) -> bool:
+    return one.opcode in _LINEAR and "hi" not in one.modifiers
 
 
 def _with_literals(function: Function) -> Function:
@@ -360,6 +358,8 @@ class FollowedSizes:
             return scale
         if one.opcode == "shr":
             return 0 if self._is_sign(one, last) else min(_FAR, scale * 2**last)
+        if step := step_of_upper_half(one):
+            return min(_FAR, scale * step)
         if one.opcode in ("shl", "mul"):
             return scale / (2**last if one.opcode == "shl" else max(1, abs(last)))
         return scale
@@ -487,7 +487,7 @@ class FollowedSizes:
         found, size = set[str](), -1
         while size != (size := len(found)):
             for one in self.instructions:
-                is_test = one.opcode not in _LINEAR and one.opcode not in MEMORY
+                is_test = not _is_linear(one) and one.opcode not in MEMORY
                 if is_test or not found.isdisjoint(results(one)):
                     found.update(self.read(one))
         return frozenset(found)
@@ -496,7 +496,8 @@ class FollowedSizes:
         types = {m for m in one.modifiers if re.fullmatch(r"(?:[subf]|bf)\d+(?:x2)?", m)}
         is_real = one.opcode == "cvt" and type_of(one, 0) in REALS
         divides = one.opcode in _DIVIDING and literal(one.operands[-1]) is None
-        if "hi" in one.modifiers or not (one.opcode in _ALLOWED or divides):
+        is_known = one.opcode in _ALLOWED or divides
+        if not is_known or ("hi" in one.modifiers and not step_of_upper_half(one)):
             yield f"nothing is known of '{one.opcode}' of a size"
         if not (types <= _WIDE or (is_real and types & _WIDE)):
             yield f"it keeps few bits of a size ({one.opcode})"
@@ -538,9 +539,7 @@ class FollowedSizes:
         if one.opcode in _COMPARED | _DIVIDING and len(sizes) > 1:
             said = "it compares a multiple of a size that is larger than any size tried"
             yield max(2 / min(scales), moved + _FIRST_BEYOND if moved else 0), said
-        if one.opcode == "selp" or (
-            one.opcode in _LINEAR and self._tested.isdisjoint(results(one))
-        ):
+        if one.opcode == "selp" or (_is_linear(one) and self._tested.isdisjoint(results(one))):
             return
         numbers, scale = numbers_of(one), max(scales)
         if one.opcode == "and":
@@ -548,7 +547,9 @@ class FollowedSizes:
         if one.opcode in ("shl", "shr"):
             is_sign = one.opcode == "shr" and any(self._is_sign(one, n) for n in numbers)
             numbers = [0 if is_sign else 2**n for n in numbers]
-        if one.opcode in ("mul", "mad", "shl"):
+        if step := step_of_upper_half(one):
+            numbers = [ceil(step)]
+        elif one.opcode in ("mul", "mad", "shl"):
             scale = 1 / _BYTES
         # A sum with numbers may be less: `i - 100 > 3900` holds from a size of 4002 on.
         beyond = _FIRST_BEYOND * scale + moved if one.opcode in _COMPARED else 0

@@ -28,23 +28,23 @@ pytestmark = pytest.mark.nvcc
 
 PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "tiles.cu"
 RIGHT = {
-    "right_product": {"TILE_8", "TILE_32"},
-    "right_transpose": {"SIDE_8", "SIDE_32"},
+    "right_product": {"TILE_8", "TILE_24", "TILE_32"},
+    "right_transpose": {"SIDE_8", "SIDE_24", "SIDE_32"},
     "right_names": {"BLOCK_32", "BLOCK_64", "BLOCK_256", "BLOCK_512"},
     "right_reverse": {"T_32", "T_128", "T_256"},
-    "right_numbers": {"block_of_16_8", "block_of_16_32"},
+    "right_numbers": {"block_of_16_8", "block_of_16_24", "block_of_16_32"},
     "right_memory": {f"block_of_256_{size}" for size in (32, 64, 128, 512, 1024)},
     "even_rows": {"WIDTH_64", "WIDTH_128"},
     "right_unless_reversed": {"SIGNED_32", "SIGNED_128", "SIGNED_256"},
     "right_halo": {"REACH_32", "REACH_128", "REACH_256"},
-    "right_stencil": {"INNER_6", "INNER_7", "INNER_28", "INNER_30"},
+    "right_stencil": {f"INNER_{inner}" for inner in (6, 7, 21, 22, 28, 30)},
     "right_around": {"MIDDLE_28", "MIDDLE_30", "MIDDLE_56", "MIDDLE_62"},
-    "right_late": {"SIDE_8", "SIDE_32"},
+    "right_late": {"SIDE_8", "SIDE_24", "SIDE_32"},
     "right_beta": {"BLOCK_32", "BLOCK_64", "BLOCK_256", "BLOCK_512"},
     "right_scaled": {"BLOCK_32", "BLOCK_64", "BLOCK_256", "BLOCK_512"},
     "right_threshold": {"BLOCK_32", "BLOCK_64", "BLOCK_256", "BLOCK_512"},
     "right_strides": {"STRIDE_32", "STRIDE_64", "STRIDE_256", "STRIDE_512"},
-    "right_planes": {"side_8", "side_32"},
+    "right_planes": {"side_8", "side_24", "side_32"},
     # As many threads do as much, if they are in whole blocks.
     "shorter_strides": {"STRIDE_32", "STRIDE_64"},
     # With fewer threads than the radius some of the halo is not loaded.

@@ -564,7 +564,8 @@ def closing_line(name: str, fixed: Mapping[str, int], plan: RunPlan | None) -> s
     line = f"{name}: not modelled {beyond(fixed)}"
     if plan is None:
         return line
-    sizes = [one for one in fixed.items() if not EXTENT.fullmatch(one[0])]
+    # A structure of several numbers is no word of a command line.
+    sizes = [(n, v) for n, v in fixed.items() if not EXTENT.fullmatch(n) and v < 1 << 64]
     return "; ".join([line, *(_freed(*one, plan) for one in sizes[:MOST_NAMED])])
 
 

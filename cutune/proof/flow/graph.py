@@ -11,6 +11,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
 from typing import TypeVar
 
 from cutune.core.reaching import reached
@@ -153,28 +154,43 @@ class Graph:
     @cached_property
     def live(self) -> tuple[frozenset[str], ...]:
         """Per block the registers whose values at its beginning may still be read."""
-        pairs = (_used_and_defined(block.instructions) for block in self.flow.blocks)
-        found, defined = map(list, zip(*pairs, strict=True))
+        places, found = self.live_bits
+        return tuple(frozenset(compress(places, map(int, reversed(f"{bits:b}")))) for bits in found)
+
+    @cached_property
+    def live_bits(self) -> tuple[Mapping[str, int], Sequence[int]]:
+        """`live` as the bits of numbers, and the place of each register among them.
+
+        Code may have thousands of blocks, and of registers.
+        """
+        places: dict[str, int] = {}
+
+        def bits(names: Iterable[str]) -> int:
+            found = 0
+            for name in sorted(names):
+                found |= 1 << places.setdefault(name, len(places))
+            return found
+
+        pairs = [_used_and_defined(block.instructions) for block in self.flow.blocks]
+        found, kept = [bits(used) for used, _ in pairs], [~bits(defined) for _, defined in pairs]
         for index, block in enumerate(self.flow.blocks):
             if block.terminator.guard:
-                found[index] |= {block.terminator.guard} - defined[index]
-        return _closed(found, [block.terminator.targets for block in self.flow.blocks], defined)
+                found[index] |= bits([block.terminator.guard]) & kept[index]
+        before = list[int]()
+        while before != (before := [*found]):
+            for index in reversed(range(len(found))):
+                for other in self.flow.blocks[index].terminator.targets:
+                    found[index] |= found[other] & kept[index]
+        return places, found
 
 
-def _closed(
-    found: Sequence[set[T]],
-    others: Sequence[Iterable[int]],
-    without: Sequence[set[T]] | None = None,
-) -> tuple[frozenset[T], ...]:
-    """Add to what is found at each block what is found at others, until nothing is added.
-
-    `without`: what is not handed on to each block.
-    """
+def _closed(found: Sequence[set[T]], others: Sequence[Iterable[int]]) -> tuple[frozenset[T], ...]:
+    """Add to what is found at each block what is found at others, until nothing is added."""
     before = -1
     while before != (before := sum(map(len, found))):
         for index in reversed(range(len(found))):
             for other in tuple(others[index]):
-                found[index] |= found[other] - (without[index] if without else set())
+                found[index] |= found[other]
     return tuple(map(frozenset, found))
 
 
@@ -235,28 +251,44 @@ def register_pressure(function: Function) -> int:
     with suppress(*UNREADABLE):
         graph, types = Graph(control_flow(function, lambda name: True)), function.registers
         words = {name: _WORDS.get(type_[-2:].lstrip("bfsu"), 0) for name, type_ in types.items()}
-        each = (one for block in graph.flow.blocks for one in _live_words(block, graph, words))
-        return max(each, default=0)
+        live = _LiveWords(graph, words)
+        return max((one for block in graph.flow.blocks for one in live.of(block)), default=0)
     return 0
 
 
-def _live_words(block: BasicBlock, graph: Graph, words: Mapping[str, int]) -> Iterator[int]:
-    """Words that may still be read: at the end of a block, then at each instruction."""
-    live = {name for target in block.terminator.targets for name in graph.live[target]}
-    if block.terminator.guard:
-        live.add(block.terminator.guard)
-    # The sum is carried along: sets are as large as a kernel of many registers.
-    count = sum(words.get(name, 0) for name in live)
-    yield count
-    for instruction in reversed(block.instructions):
-        if not instruction.guard and instruction.opcode != "call":
-            ended = live.intersection(results(instruction))
-            live -= ended
-            count -= sum(words.get(name, 0) for name in ended)
-        begun = {*sources(instruction)} - live
-        live |= begun
-        count += sum(words.get(name, 0) for name in begun)
+class _LiveWords:
+    def __init__(self, graph: Graph, words: Mapping[str, int]) -> None:
+        places, self._live = graph.live_bits
+        self._places = dict(places)  # What lives within a block alone gets one, too.
+        self._words = words
+        self._having = dict.fromkeys({*words.values()} - {0}, 0)
+        for name, place in self._places.items():
+            if count := words.get(name, 0):
+                self._having[count] |= 1 << place
+
+    def of(self, block: BasicBlock) -> Iterator[int]:
+        """Words that may still be read: at the end of a block, then at each instruction."""
+        live = self._bits([block.terminator.guard] if block.terminator.guard else ())
+        for target in block.terminator.targets:
+            live |= self._live[target]
+        # The sum is carried along: sets are as large as a kernel of many registers.
+        count = sum(each * (live & having).bit_count() for each, having in self._having.items())
         yield count
+        for instruction in reversed(block.instructions):
+            if not instruction.guard and instruction.opcode != "call":
+                ended = [one for one in {*results(instruction)} if live & self._bits([one])]
+                live &= ~self._bits(ended)
+                count -= sum(self._words.get(name, 0) for name in ended)
+            begun = [one for one in {*sources(instruction)} if not live & self._bits([one])]
+            live |= self._bits(begun)
+            count += sum(self._words.get(name, 0) for name in begun)
+            yield count
+
+    def _bits(self, names: Iterable[str]) -> int:
+        found = 0
+        for name in names:
+            found |= 1 << self._places.setdefault(name, len(self._places))
+        return found
 
 
 def is_straight(function: Function, assembly: Container[int]) -> bool:

@@ -18,7 +18,7 @@ from cutune.toolchain.device.thread_block import Block, threads_of
 #: Other values of a constant are so many times the program's own, by how many constants there are.
 _NEAR = (Fraction(1, 2), Fraction(2))
 _FACTORS = {
-    1: (Fraction(1, 8), Fraction(1, 4), *_NEAR, Fraction(4)),
+    1: (Fraction(1, 8), Fraction(1, 4), *_NEAR, Fraction(3, 2), Fraction(4)),
     2: (Fraction(1, 4), *_NEAR, Fraction(4)),
     3: (Fraction(1, 4), *_NEAR),
 }

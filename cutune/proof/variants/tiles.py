@@ -68,6 +68,7 @@ from cutune.toolchain.device.thread_block import (
     LARGEST_Z,
     WARP,
     Block,
+    threads_of,
 )
 from cutune.toolchain.kernel_names import base_name
 
@@ -168,7 +169,11 @@ def _all_copies(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[Kerne
             for values in combinations(own, [one.beside for one in constants])
             if (tiles := [*tile_launches(text, sites, constants, values, asks)])
         }
-        legal = {values: tiles for values, tiles in legal.items() if tiles}
+        legal = {
+            values: tiles
+            for values, tiles in legal.items()
+            if tiles and not _is_near(constants, values, tiles[0])
+        }
         launches = {values: (tiles[0].block, tiles[0].covered) for values, tiles in legal.items()}
         for values in designed(launches, most):
             pairs = zip(constants, values, strict=True)
@@ -176,6 +181,16 @@ def _all_copies(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[Kerne
             inside = tuple((one.inside, value) for one, value in others.items())
             yield from (_variant(text, others, replace(t, values=inside)) for t in legal[values])
         found = legal
+
+
+def _is_near(constants: Sequence[TileConstant], values: Chosen, tile: Tile) -> bool:
+    """Is a value half as large again, where twice as much is no more than twice the threads?"""
+    is_half = any(
+        2 * (value + more) == 3 * (one.value + more)
+        for one, value in zip(constants, values, strict=True)
+        for more in (0, *one.beside)
+    )
+    return is_half and threads_of(tile.block) <= 2 * threads_of(tile.own_block)
 
 
 def tile_launches(

@@ -47,6 +47,11 @@ def test_numbers_of_threads_are_no_words_of_the_command_line() -> None:
     assert line == "k: not modelled beyond T.x = 256"
 
 
+def test_a_structure_of_several_numbers_is_no_word_either() -> None:
+    line = closing_line("k", {"d": 1 << 70 | 3, "C": 4}, RunPlan("./app 4", {}, "all"))
+    assert line.count("--vary") == 1 and "to free C" in line
+
+
 def test_what_the_line_says_can_be_pasted() -> None:
     plan = RunPlan("./{program} {b} 4 {h}", {"b": ["2"], "h": ["8", "9"]}, "all")
     words = shlex.split(closing_line("k", {"C": 4}, plan))

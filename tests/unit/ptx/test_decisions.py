@@ -31,6 +31,23 @@ DECIDING = {
     "sum_of_sizes": ("add.s32 %r8, %r1, %r2; setp.lt.s32 %p1, %r8, 2;", []),
     "below": ("add.s32 %r8, %r1, -1; setp.lt.s32 %p1, %r8, 0;", []),
     "far_below": ("add.s32 %r8, %r1, -2; setp.lt.s32 %p1, %r8, 0;", ["setp"]),
+    "plane": (
+        "shl.b32 %r8, %r4, 3; mov.u32 %r9, %r8; $again: setp.lt.s32 %p1, %r9, 0;"
+        "add.s32 %r9, %r9, 1; setp.lt.s32 %p2, %r9, %r1; @%p2 bra $again;",
+        [],
+    ),
+    "plane_far_before": (
+        "shl.b32 %r8, %r4, 3; add.s32 %r9, %r8, -500; $again: setp.lt.s32 %p1, %r9, 0;"
+        "add.s32 %r9, %r9, 1; setp.lt.s32 %p2, %r9, %r1; @%p2 bra $again;",
+        ["setp"],
+    ),
+    "plane_going_down": (
+        "shl.b32 %r8, %r4, 3; mov.u32 %r9, %r8; $again: setp.lt.s32 %p1, %r9, 0;"
+        "add.s32 %r9, %r9, -1; setp.gt.s32 %p2, %r9, %r1; @%p2 bra $again;",
+        ["setp"],
+    ),
+    "row_and_column": ("or.b32 %r8, %r6, %r5; setp.gt.s32 %p1, %r8, -1;", []),
+    "far_unsigned": ("add.s32 %r8, %r1, 9; setp.gt.u32 %p1, %r8, -20;", ["setp"]),
     "number": ("setp.gt.s32 %p1, %r1, 500;", ["setp"]),
     "moved": ("sub.s32 %r9, %r1, 500; setp.gt.s32 %p1, %r9, 0;", ["setp"]),
     "moved_by_register": (
