@@ -15,7 +15,7 @@ from cutune.core.codes import Code
 from cutune.proof.variants.text import Illegal, KernelText
 from cutune.proof.variants.tile_constants import TileConstant, constants_of
 from cutune.proof.variants.tile_design import combinations
-from cutune.proof.variants.tiles import tile_launches
+from cutune.proof.variants.tiles import is_near, tile_launches
 from cutune.source.host_formula import Formula
 from cutune.source.kernel_variant import value_text
 from cutune.source.launches.kernel_copies import launched_alone
@@ -82,9 +82,9 @@ def _of_kernel(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[Launch
         values
         for values in combinations([o.value for o in constants], [o.beside for o in constants])
         if any(
-            True
+            not is_near(constants, values, tile)
             for asks in (False, True)
-            for _ in tile_launches(text, sites, constants, values, asks)
+            for tile in tile_launches(text, sites, constants, values, asks)
         )
     ]
     reason = _reason(text.kernel)

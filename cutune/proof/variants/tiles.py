@@ -172,7 +172,7 @@ def _all_copies(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[Kerne
         legal = {
             values: tiles
             for values, tiles in legal.items()
-            if tiles and not _is_near(constants, values, tiles[0])
+            if tiles and not is_near(constants, values, tiles[0])
         }
         launches = {values: (tiles[0].block, tiles[0].covered) for values, tiles in legal.items()}
         for values in designed(launches, most):
@@ -183,8 +183,8 @@ def _all_copies(text: KernelText, sites: Sequence[LaunchSite]) -> Iterator[Kerne
         found = legal
 
 
-def _is_near(constants: Sequence[TileConstant], values: Chosen, tile: Tile) -> bool:
-    """Is a value half as large again, where twice as much is no more than twice the threads?"""
+def is_near(constants: Sequence[TileConstant], values: Chosen, tile: Tile) -> bool:
+    """Tell whether a value is half as large again, and twice as large is but twice the threads."""
     is_half = any(
         2 * (value + more) == 3 * (one.value + more)
         for one, value in zip(constants, values, strict=True)

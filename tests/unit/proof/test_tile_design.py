@@ -13,7 +13,7 @@ from cutune.toolchain.device.thread_block import Block
 
 
 def test_combinations_begin_with_the_nearest() -> None:
-    assert combinations([16])[:2] == [(8,), (32,)]
+    assert combinations([16])[:3] == [(24,), (8,), (32,)]
     assert (16,) not in combinations([16])
     # 4 of 2 is a half, which is no whole number of 1.
     assert all(value > 0 for values in combinations([1, 3]) for value in values)
