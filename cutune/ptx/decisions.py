@@ -338,10 +338,21 @@ class Decisions:
             return number
         if name.startswith(_INDICES):
             return 0
+        if name not in self._leasts and depth <= _DEEPEST:
+            # Nobody knows it of what is made of itself.
+            self._leasts[name] = None
+            self._leasts[name] = self._least_anew(name, depth)
+        return self._leasts.get(name)
+
+    @cached_property
+    def _leasts(self) -> dict[str, int | None]:
+        return {}
+
+    def _least_anew(self, name: str, depth: int) -> int | None:
         writers = self._values.writers.get(name, ())
         # A loop that goes on with it makes it larger.
         first = [one for one in writers if not _goes_up(one, name)]
-        if not first or any(one.guard for one in writers) or depth > _DEEPEST:
+        if not first or any(one.guard for one in writers):
             return None
         each = [self._least_written(one, name, depth + 1) for one in first]
         known = [least for least in each if least is not None]
