@@ -110,9 +110,13 @@ class SizesTried:
         names, random = self.integers, np.random.default_rng(big)
         extents = {*tile.names}
         divided = {Domain.ANY: set[str](), Domain.EXTENTS: extents}.get(domain, {*names})
-        multiples = [self.multiple(tile) * times for times in range(1, 9)]
+        multiple = self.multiple(tile)
+        multiples = [multiple * times for times in range(1, 9)]
         base = multiples[1] if divided else sizes[len(sizes) // 2]
-        for size in multiples if divided else [*sizes, *random.integers(1, 3 * big, _DRAWN)]:
+        # A block may have more threads than it covers: rows that all of them share are longer.
+        longer = sorted({size - size % multiple for size in sizes} - {*range(multiples[-1] + 1)})
+        any_size = [*sizes, *random.integers(1, 3 * big, _DRAWN)]
+        for size in [*multiples, *longer] if divided else any_size:
             yield dict.fromkeys(names, int(size))
         few = [0, 1, 2, *sizes]
         for size in self.named if not divided else ():

@@ -69,3 +69,12 @@ def test_a_loop_that_has_a_round_at_each_legal_size_is_no_doubt(tmp_path: Path) 
         found = run(tuned, size, VARIANT="TILE_32", HALVED="", CUTUNE_LAUNCH_LOG=str(log))
         assert (found.returncode, found.stdout) == (0, run(original, size).stdout)
         assert next(iter(read_launches(log))).block[0] == side
+
+
+def test_rows_are_also_tried_that_all_threads_of_a_block_share() -> None:
+    """Blocks of 256 threads that cover one row: multiples of 1 to 4 rows are short ones."""
+    with patch.object(read_source, "proven_copies", return_value={}):
+        program = with_proven_variants(PROGRAM.with_name("long_rows.cu"), in_turn_by_two({}))
+    apart, wrong = program.kernels
+    assert apart.variants and not wrong.variants
+    assert RACE in "".join(m.message for m in dict(wrong.variant_reasons).values())

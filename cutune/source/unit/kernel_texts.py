@@ -40,6 +40,8 @@ _IN_TYPE = frozenset({"::", "<", ">", ",", "*", "&"})
 _BUILTINS = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
 _ASSEMBLY = frozenset({"asm", "__asm", "__asm__"})
 _TYPE_OF = ("decltype", "typeof", "__typeof__")
+#: Without a suffix of the program's own, whose operator may give anything.
+_PLAIN_NUMBER = re.compile(r"(?:0[xXbB][0-9a-fA-F']+|[0-9][0-9']*)[uUlLzZ]*")
 _MEMBERS = (".", "->", "::")
 #: Behind these words an operand begins.
 _BEFORE_OPERANDS = frozenset({"return", "case", "else", "do", "throw", "co_return"})
@@ -210,6 +212,16 @@ def _is_declaration(texts: Sequence[str], star: int) -> bool:
     return index < 0 or texts[index] in _STATEMENT or texts[index] == ":" or is_loop
 
 
+def _is_closed(texts: Sequence[str]) -> bool:
+    """Is each `>` the end of a `<`? So it is in a type, and not in `(bits >> i) & mask`."""
+    depth = 0
+    for text in texts:
+        depth += {"<": 1, ">": -1}.get(text, 0)
+        if depth < 0:
+            return False
+    return depth == 0
+
+
 def _statement_end(texts: Sequence[str], first: int) -> int:
     return next((i for i in range(first, len(texts)) if texts[i] == ";"), len(texts))
 
@@ -278,7 +290,8 @@ class _Reader:
         """A cast to the type that these tokens are, if they are one; `last`: the bracket."""
         kind, operand = self.texts[first:last], last + 1
         is_type = kind and (
-            all(text.isidentifier() or text in _IN_TYPE for text in kind) or kind[0] in _TYPE_OF
+            (all(text.isidentifier() or text in _IN_TYPE for text in kind) and _is_closed(kind))
+            or kind[0] in _TYPE_OF
         )
         if not is_type or {*kind} <= _SMALL | _OTHERS or not self._begins_operand(operand):
             return None
@@ -351,6 +364,8 @@ class _Reader:
         return is_name or text in (")", "]")
 
     def _begins_operand(self, index: int) -> bool:
+        if self._text(index) == "&" and _PLAIN_NUMBER.fullmatch(self._text(index + 1)):
+            return False  # `(mask) & 1`: a number has no address.
         is_word = any(t.kind in ("IDENTIFIER", "NUMBER") for t in self.tokens[index : index + 1])
         return is_word or self._text(index) in ("(", "&", "*", "~", "+")
 

@@ -35,6 +35,8 @@ HARMLESS = [
     "a[i - 1] = *b - *a - b[i - 1] - n; float *p = a + n; p[-1] = *p - 1;",
     "a[i] = (alias_of_float)((float)*b + (float)*a);",
     "for (float *p = a; p != a + n; p++) *p = (n - i) * 2 - p[0];",
+    "int bits = (int)b[i]; a[i] = ((bits >> i) & 1LL) + ((bits) & 0x7FU) + ((bits >> i) & n);",
+    "bool c = (n < i) & n, d = (n > i) & n; a[i] = c + d;",
 ]
 NUMBERS = [
     ("size_t x = (size_t)a; x += 4; *(float *)x = 1;", "cast to a number"),
@@ -68,6 +70,9 @@ NUMBERS = [
     ("word w = (word)static_cast<float *>(a);", "cast to a number"),
     ("word w = (word)same(a);", "cast to a number"),
     ("word w = (word)__builtin_addressof(a[0]);", "addressof"),
+    ("typedef word number; auto w = (number)&a[i];", "cast to a number"),
+    ("auto w = (Kept<Kept<word>>)&a[i];", "cast to a number"),
+    ("auto w = (word)&3_w;", "cast to a number"),
     ("long w = NUMBER(a);", "cast to a number"),
     ("long w = AGAIN(a + i);", "cast to a number"),
 ]
