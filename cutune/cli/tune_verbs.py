@@ -470,7 +470,8 @@ def _tune_project(options: Options) -> int:
         # It stays tuned where the command is plain `make`.
         folder = os.path.relpath(workspace.folder / "bin")
         built += f"; from now on: {kept_tuned(options.make, folder)}"
-    replace(shown, built=built).show(options.json)
+    # Its sources need not be the whole of what is run.
+    replace(shown, built=built, is_tried=False).show(options.json)
     if not is_tuned:
         kept = "" if options.clean else "; if make kept parts of an earlier build, add --clean"
         reason = f"none of them could be measured and modelled{kept}"

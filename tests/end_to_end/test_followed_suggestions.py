@@ -62,3 +62,24 @@ def test_the_command_that_is_named_has_a_line_that_helps(
     followed = cutune(*shlex.split(asked)[1:])
     assert followed.returncode == 0, followed.stderr
     assert "#pragma cutune kernel total associative" in followed.stdout
+
+
+@pytest.mark.long
+def test_sources_of_a_project_are_not_said_to_be_tried(tmp_path: Path) -> None:
+    """They are those of a kernel and its launch: no program need come of these alone."""
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    place = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+    kernel = f"__global__ void twice(int n, float *a) {{ {place} if (i < n) a[i] *= 2; }}\n"
+    main = tmp_path / "src" / "main.cu"
+    text, head = main.read_text(), "int main("
+    assert text.count(head) == 1 and text.count("cudaMalloc") >= 1
+    launch = "float *own; cudaMalloc(&own, 4096); twice<<<8, 128>>>(1000, own);\n"
+    before, after = text.split(head)
+    at = after.index("{") + 1
+    main.write_text(f"{before}{kernel}{head}{after[:at]}{launch}{after[at:]}")
+    words = ("tune", "--make", "make -C src", "--run", "src/app", "--variants=none", "-q")
+    done = cutune(*words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "\nwhat would help: cd " in done.stdout

@@ -7,6 +7,7 @@ for the process that tunes the build.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -19,6 +20,8 @@ from cutune.core.workspace import Json
 from cutune.proof.analysis.suggestions import suggestions
 from cutune.source.host_formula import constant
 from cutune.source.program import Kernel, LaunchSite, Program, SiteKey, Verdict
+
+_LOOP = re.compile(r"\b(?:for|while)\b")
 
 
 @dataclass(frozen=True)
@@ -134,10 +137,11 @@ def nothing_tunable(programs: Sequence[Program]) -> CutuneError:
 def constant_blocks(site: LaunchSite, kernel: Kernel | None) -> int:
     """Return the blocks of a kernel that shares its work among any number of them.
 
-    0 where it is not known to, where another number is chosen at the launch, or where the text does
-    not give one number.
+    0 where it is not known to, as without a loop in its text, where another number is chosen at the
+    launch, or where the text does not give one number.
     """
-    if site.resolved is None or kernel is None or "gridDim" not in kernel.source[kernel.span]:
+    text = "" if kernel is None else kernel.source[kernel.span]
+    if site.resolved is None or kernel is None or "gridDim" not in text or not _LOOP.search(text):
         return 0
     if any(dimension.grid_free is not None for dimension in kernel.dimensions):
         return 0

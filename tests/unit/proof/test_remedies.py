@@ -439,3 +439,12 @@ def test_a_loop_that_is_not_unrolled_is_shared_by_more_blocks(
     ]
     assert blocks == [4, 0]
     assert FEW.said in idle_text(blocks[0], 132, remedy=UNROLLED)
+
+
+def test_blocks_that_are_told_apart_without_a_loop_share_no_work() -> None:
+    place = "int i = (blockIdx.y * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x;"
+    program = judged(
+        f"__global__ void k(int *a) {{ {place} a[i] = gridDim.x; }}\n"
+        "void run(int *a) {\nk<<<dim3(2, 3), 64>>>(a);\n}"
+    )
+    assert constant_blocks(program.launches[0], program.kernel("k")) == 0
