@@ -113,10 +113,13 @@ class SizesTried:
         multiple = self.multiple(tile)
         multiples = [multiple * times for times in range(1, 9)]
         base = multiples[1] if divided else sizes[len(sizes) // 2]
-        # A block may have more threads than it covers: rows that all of them share are longer.
-        longer = sorted({size - size % multiple for size in sizes} - {*range(multiples[-1] + 1)})
-        any_size = [*sizes, *random.integers(1, 3 * big, _DRAWN)]
-        for size in [*multiples, *longer] if divided else any_size:
+        if divided:
+            # A block may have more threads than it covers: rows that all of them share are longer.
+            longer = {size - size % multiple for size in sizes} - {*range(multiples[-1] + 1)}
+            equal = [*multiples, *sorted(longer)]
+        else:
+            equal = [*sizes, *random.integers(1, 3 * big, _DRAWN)]
+        for size in equal:
             yield dict.fromkeys(names, int(size))
         few = [0, 1, 2, *sizes]
         for size in self.named if not divided else ():

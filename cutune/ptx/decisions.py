@@ -276,14 +276,14 @@ class Decisions:
         if name.startswith(("%tid", "%ntid")):
             return 0
         writers = [*self._values.writers.get(name, ())]
-        steps = [one for one in writers if one.opcode == "add" and name in one.operands[1:]]
+        # A loop that goes on with it makes it larger.
+        steps = [one for one in writers if _goes_up(one, name)]
         first = [one for one in writers if one not in steps]
         # Which of several it is must not follow from sizes.
         is_one = len(first) == 1 or (bool(first) and name in self._of_place)
         if name in within or len(within) > _DEEPEST or not is_one:
             return None
-        # A loop goes on with it.
-        if any(id(one) in self._in_uneven or (literal(one.operands[2]) or 0) <= 0 for one in steps):
+        if any(id(one) in self._in_uneven for one in steps):
             return None
         found = list[int]()
         for one in first:

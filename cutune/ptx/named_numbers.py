@@ -52,8 +52,10 @@ def step_of_upper_half(one: Instruction) -> float:
     So compilers divide by what is no power of two: `mul.hi.u32 q, n, -1431655765; shr.u32 q, q, 1`.
     0: it is no such product.
     """
+    if one.opcode != "mul" or "hi" not in one.modifiers:
+        return 0
     factor, bits = literal(one.operands[-1]), type_of(one, 0)
-    if one.opcode != "mul" or "hi" not in one.modifiers or not factor:
+    if not factor:
         return 0
     whole = 1 << int(bits[1:])
     return whole / abs(factor % whole if bits[0] == "u" else factor)

@@ -163,25 +163,26 @@ class Graph:
 
         Code may have thousands of blocks, and of registers.
         """
-        places: dict[str, int] = {}
-
-        def bits(names: Iterable[str]) -> int:
-            found = 0
-            for name in sorted(names):
-                found |= 1 << places.setdefault(name, len(places))
-            return found
-
-        pairs = [_used_and_defined(block.instructions) for block in self.flow.blocks]
-        found, kept = [bits(used) for used, _ in pairs], [~bits(defined) for _, defined in pairs]
-        for index, block in enumerate(self.flow.blocks):
-            if block.terminator.guard:
-                found[index] |= bits([block.terminator.guard]) & kept[index]
+        places, found, kept = dict[str, int](), list[int](), list[int]()
+        for block in self.flow.blocks:
+            used, defined = _used_and_defined(block.instructions)
+            kept.append(~_bits_of(defined, places))
+            guard = [block.terminator.guard] if block.terminator.guard else []
+            found.append(_bits_of(used, places) | _bits_of(guard, places) & kept[-1])
         before = list[int]()
         while before != (before := [*found]):
             for index in reversed(range(len(found))):
                 for other in self.flow.blocks[index].terminator.targets:
                     found[index] |= found[other] & kept[index]
         return places, found
+
+
+def _bits_of(names: Iterable[str], places: dict[str, int]) -> int:
+    """Names as the bits of a number; one that has no place among them gets the next."""
+    found = 0
+    for name in names:
+        found |= 1 << places.setdefault(name, len(places))
+    return found
 
 
 def _closed(found: Sequence[set[T]], others: Sequence[Iterable[int]]) -> tuple[frozenset[T], ...]:
@@ -268,7 +269,8 @@ class _LiveWords:
 
     def of(self, block: BasicBlock) -> Iterator[int]:
         """Words that may still be read: at the end of a block, then at each instruction."""
-        live = self._bits([block.terminator.guard] if block.terminator.guard else ())
+        places = self._places
+        live = _bits_of([block.terminator.guard] if block.terminator.guard else (), places)
         for target in block.terminator.targets:
             live |= self._live[target]
         # The sum is carried along: sets are as large as a kernel of many registers.
@@ -276,19 +278,13 @@ class _LiveWords:
         yield count
         for instruction in reversed(block.instructions):
             if not instruction.guard and instruction.opcode != "call":
-                ended = [one for one in {*results(instruction)} if live & self._bits([one])]
-                live &= ~self._bits(ended)
+                ended = [one for one in {*results(instruction)} if live & _bits_of([one], places)]
+                live &= ~_bits_of(ended, places)
                 count -= sum(self._words.get(name, 0) for name in ended)
-            begun = [one for one in {*sources(instruction)} if not live & self._bits([one])]
-            live |= self._bits(begun)
+            begun = [one for one in {*sources(instruction)} if not live & _bits_of([one], places)]
+            live |= _bits_of(begun, places)
             count += sum(self._words.get(name, 0) for name in begun)
             yield count
-
-    def _bits(self, names: Iterable[str]) -> int:
-        found = 0
-        for name in names:
-            found |= 1 << self._places.setdefault(name, len(self._places))
-        return found
 
 
 def is_straight(function: Function, assembly: Container[int]) -> bool:
