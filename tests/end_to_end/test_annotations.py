@@ -68,6 +68,7 @@ int main(int argc, char **argv) {
 """
 
 
+@pytest.mark.long
 def test_wrong_candidates_are_left_out(tmp_path: Path) -> None:
     source, tuned = tmp_path / "sums.cu", tmp_path / "sums.tuned.cu"
     source.write_text(SUMS)
@@ -154,6 +155,7 @@ def test_no_annotation_no_change(tmp_path: Path) -> None:
     assert "#pragma cutune kernel sums data(n) block(x: 32, 64, 128, 256)" in suggested
 
 
+@pytest.mark.long
 def test_warps_keep_their_threads(tmp_path: Path) -> None:
     source, tuned = tmp_path / "sums.cu", tmp_path / "sums.tuned.cu"
     source.write_text(SHUFFLES)

@@ -291,6 +291,7 @@ def test_a_source_that_nvcc_refuses(tmp_path: Path) -> None:
     assert "alpha_that_is_not" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 def test_a_kernel_that_fails_unnoticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The program asks for no error, and ends well: what it launched then says nothing."""

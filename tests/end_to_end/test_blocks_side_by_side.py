@@ -41,6 +41,7 @@ def test_only_text_that_may_stand_beside_itself_does(program: Program) -> None:
         assert variants == expected, name
 
 
+@pytest.mark.long
 def test_results_are_those_of_the_kernel_itself(program: Program, tmp_path: Path) -> None:
     original, tuned = own_and_told(program, tmp_path)
     for size in ("1", "100", "256", "500"):

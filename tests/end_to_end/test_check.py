@@ -51,6 +51,7 @@ def check(program: Path, *arguments: str) -> tuple[Finding, ...]:
     return run_program(command, device, check=True, stdout=subprocess.DEVNULL).findings
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kernel", planted())
 def test_planted_errors_are_found_where_they_are(program: Path, kernel: str) -> None:
     found = set()

@@ -176,6 +176,7 @@ def test_a_program_that_needs_machine_code_of_nvidia_is_refused(
         assert "libcutensor.so.2 is not supported on the emulated device" in done.stderr
 
 
+@pytest.mark.long
 def test_such_a_library_that_is_loaded_later_is_refused_when_it_is_used(
     build: Build, tmp_path: Path
 ) -> None:

@@ -54,6 +54,7 @@ def test_a_pasted_command_is_tuned(folder: Path) -> None:
     assert not (folder / "app").exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ending", ["txt", "cpp"])
 def test_a_source_need_not_be_named_as_one(ending: str, folder: Path) -> None:
     """nvcc is told what it is, wherever cutune calls it."""

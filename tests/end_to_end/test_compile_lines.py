@@ -43,6 +43,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("verb", ["instrument", "emit --choose random:1"])
 @pytest.mark.parametrize(
     ("source", "output"),

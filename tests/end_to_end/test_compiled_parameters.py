@@ -140,6 +140,7 @@ def test_some_values_of_a_host_integer_stay_apart(program: Path) -> None:
     assert {block for block, _ in found} == {32, 64}
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("on_gpu")
 def test_the_best_values_for_all_sizes_are_compiled_in(
     program: Path, capsys: pytest.CaptureFixture[str]
@@ -259,6 +260,7 @@ def test_a_file_narrows_the_space(program: Path, capsys: pytest.CaptureFixture[s
     assert "1 configurations timed" in capsys.readouterr().out
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("on_gpu")
 def test_a_value_that_a_size_may_forbid_is_not_compiled_in(
     program: Path, capsys: pytest.CaptureFixture[str]
@@ -316,6 +318,7 @@ def test_when_every_build_fails_it_is_said(
     assert "no program is made of three [CT422]" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_constants_of_a_header_are_set_in_a_copy(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

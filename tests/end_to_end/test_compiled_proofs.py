@@ -93,6 +93,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
     return Analyzer().load(str(path))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "guard", "sizes"),
     [

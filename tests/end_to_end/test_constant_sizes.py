@@ -36,6 +36,7 @@ int main() {
 """
 
 
+@pytest.mark.long
 def test_a_launch_that_takes_too_long_is_counted_by_some_of_its_blocks(tmp_path: Path) -> None:
     """2000^3 steps of the loop, twice what a replayed launch may execute."""
     source = tmp_path / "product.cu"
@@ -65,6 +66,7 @@ int main(int count, char **) {
 """
 
 
+@pytest.mark.long
 def test_a_loop_to_a_constant_is_counted_for_the_threads_of_its_launches(tmp_path: Path) -> None:
     """With more threads than N most have no round, and no function tells of both."""
     source, workspace = tmp_path / "strided.cu", tmp_path / "workspace"

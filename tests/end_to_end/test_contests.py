@@ -73,6 +73,7 @@ def begun(folder: Path) -> list[str]:
     return [one["trial"] for one in trials(folder) if one["event"] == "begin"]
 
 
+@pytest.mark.long
 def test_contenders_are_measured_alike(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever a search has tried is tried once; fewest instructions have those of WPT = 4."""
     asked = ("-a", "cutune", "-t", "random", "--search", "12", "--searches", "2")
@@ -108,6 +109,7 @@ def test_contenders_are_measured_alike(folder: Path, capsys: pytest.CaptureFixtu
     assert len(begun(folder)) == 9
 
 
+@pytest.mark.long
 def test_a_contest_that_is_stopped_goes_on(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,6 +135,7 @@ def test_a_contest_that_is_stopped_goes_on(
     assert not ended & {*begun(folder)[before:]}
 
 
+@pytest.mark.long
 def test_a_search_of_some_seconds_ends_by_what_its_trials_took(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -158,6 +161,7 @@ def test_a_benchmark_that_never_ends_well(folder: Path, capsys: pytest.CaptureFi
     assert "[CT422]" in said.err and said.err.count("error:") == 1 and said.out == ""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [

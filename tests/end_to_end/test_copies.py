@@ -161,6 +161,7 @@ def test_entries_are_those_of_the_copy(program: Program) -> None:
         assert len(site.entries) == 1 and kernel.copy.namespace in site.entries[0]
 
 
+@pytest.mark.long
 def test_any_block_gives_the_same(source: Path, tmp_path: Path) -> None:
     running = ("--run", "{program} {n} {block}", "--vary", "n=1,100,1000", "--vary")
     shaken = cutune(

@@ -33,6 +33,7 @@ def test_all_sizes_that_are_shown_were_timed() -> None:
         assert shown <= timed or name == "matmul"
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 def test_gains_are_much_a_little_and_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -114,6 +114,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_blocks_change_where_the_conditions_hold(source: Path, tmp_path: Path) -> None:
     analyzer = Analyzer()
     program = analyzer.load(str(source), require_nvcc=True)
@@ -137,6 +138,7 @@ def test_blocks_change_where_the_conditions_hold(source: Path, tmp_path: Path) -
     assert changed == [*(name not in STAYING for name in KERNELS), False]
 
 
+@pytest.mark.long
 def test_any_block_gives_the_same(source: Path, tmp_path: Path) -> None:
     running = ("--run", "{program} {n}", "--vary", "n=1,64,97,4000")
     shaken = cutune("shake", source, *running, "--seeds", 6, *QUICK, cwd=tmp_path)

@@ -166,6 +166,7 @@ def test_a_comment_above_an_assertion_leaves_what_was_proven(build: Callable[...
     assert "CT513" not in changed.said
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 @pytest.mark.parametrize(
     ("old", "new"),
@@ -187,6 +188,7 @@ def test_device_code_that_changes_elsewhere_is_noticed(build: Callable[..., Buil
     assert changed.proving > 0 and changed.compiling == 2
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 def test_host_code_that_needs_more_device_code_is_proven_anew(build: Callable[..., Build]) -> None:
     build()
@@ -194,6 +196,7 @@ def test_host_code_that_needs_more_device_code_is_proven_anew(build: Callable[..
     assert build("int n = atoi", more).proving > 0
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 def test_an_error_is_that_of_the_original(
     build: Callable[..., Build], capfd: pytest.CaptureFixture[str]

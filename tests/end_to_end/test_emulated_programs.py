@@ -99,6 +99,7 @@ def launches(program: Path, folder: Path, **settings: str) -> list[LaunchRecord]
     return list(read_launches(log))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=pytest.mark.long if name in LARGE else []) for name in SINGLE],
@@ -378,6 +379,7 @@ def _dispatching(names: Sequence[str]) -> str:
     return "".join(("#include <cstring>\n", *renamed, body))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SAMPLE_NAMES)
 def test_polybench_sample_passes_and_counts_as_a_gpu(
     samples: dict[str, Path], name: str, tmp_path: Path

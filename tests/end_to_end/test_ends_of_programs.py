@@ -70,6 +70,7 @@ def test_the_signal_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "SIG" not in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_limit_is_offered(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -133,6 +133,7 @@ def test_a_recorded_sweep_is_not_swept_otherwise(option: tuple[str, str], worksp
     assert "leave out --cache, --save and --energy" in done.stderr
 
 
+@pytest.mark.long
 def test_without_a_gpu(tmp_path: Path) -> None:
     """The program is built for a GPU; where there is none, it ends with its own message."""
     words = ("--run", "./{program} {n}", "--vary", "n=64", "--workspace", tmp_path)
@@ -168,6 +169,7 @@ int main(int argc, char **argv) {
 """
 
 
+@pytest.mark.long
 def test_the_published_method_from_end_to_end(tmp_path: Path) -> None:
     """Counters per warp as functions of size and block, MWP-CWP on them, and Table 2."""
     source = tmp_path / "rows.cu"

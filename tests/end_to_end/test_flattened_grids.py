@@ -37,6 +37,7 @@ int main(int count, char **words) {
 """
 
 
+@pytest.mark.long
 def test_rows_bound_the_index_and_the_halo_is_no_size(tmp_path: Path) -> None:
     source = tmp_path / "blur.cu"
     source.write_text(PROGRAM)
@@ -77,6 +78,7 @@ int main(int count, char **words) {
 """
 
 
+@pytest.mark.long
 def test_half_a_size_follows_from_it(tmp_path: Path) -> None:
     source = tmp_path / "pool.cu"
     source.write_text(POOLING)
@@ -116,6 +118,7 @@ int main(int count, char **words) {
 """
 
 
+@pytest.mark.long
 def test_a_kernel_that_asks_for_its_last_row_is_counted_as_large_as_its_sizes(
     tmp_path: Path,
 ) -> None:

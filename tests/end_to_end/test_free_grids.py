@@ -80,6 +80,7 @@ def test_as_many_threads_as_fill_the_gpu(tmp_path: Path, monkeypatch: pytest.Mon
             assert {*changed.values()} == {str(min(n, 2048 * 132))}
 
 
+@pytest.mark.long
 def test_shaken_programs_draw_how_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, kept = tmp_path / "app.cu", tmp_path / "kept"
     path.write_text(program())

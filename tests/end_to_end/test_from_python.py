@@ -79,6 +79,7 @@ def run_cutune(folder: Path, *words: object) -> subprocess.CompletedProcess[str]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=pytest.mark.long if name in LARGE else []) for name in WITH_PACKAGES],
@@ -110,6 +111,7 @@ def test_examples_of_pycuda() -> None:
     assert (streams.stdout.count("passed."), streams.stdout.count("FAILED!")) == (2, 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_wrong_script_is_found(package: str, tmp_path: Path) -> None:
     if importlib.util.find_spec(package) is None:

@@ -31,10 +31,12 @@ def quick_start(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Pat
     return folder
 
 
+@pytest.mark.long
 def test_quick_start(quick_start: Path) -> None:
     assert "cutune_select_row_sums" in (quick_start / "app.tuned.cu").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", guide_commands.OTHERS, ids=lambda page: page.stem)
 def test_page(page: Path, quick_start: Path, tmp_path: Path) -> None:
     folder = tmp_path / "copy"

@@ -110,6 +110,7 @@ def test_launches_of_headers_are_listed(project: Path) -> None:
     ]
 
 
+@pytest.mark.long
 def test_a_program_is_tuned_in_a_folder(project: Path) -> None:
     running = ("--run", "./{program} {n}", "--vary", "n=64,100")
     one_file = cutune("tune", "src/main.cu", *OPTIONS, *running, "-o", "out.cu", cwd=project)
@@ -142,6 +143,7 @@ def test_changed_headers_make_models_stale(project: Path) -> None:
     assert "[CT513]" in done.stderr
 
 
+@pytest.mark.long
 def test_two_sources_share_a_header(project: Path) -> None:
     """Each has a tree of its own; ids that differ do no harm when the linker joins templates."""
     sources = ("src/main.cu", "src/other.cu")
@@ -163,6 +165,7 @@ def test_two_sources_share_a_header(project: Path) -> None:
     assert kernels == ["scale"] * 4 + ["shift"]
 
 
+@pytest.mark.long
 def test_a_program_of_several_sources(project: Path) -> None:
     """Sources are linked for the runs; each has launch sites that count from 1, or none."""
     sources = ("src/main.cu", "src/host.cu", "src/other.cu")

@@ -54,6 +54,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_a_tuned_program_calls_its_own_functions(source: Path) -> None:
     tuned = tune(source, source.parent, "1000,4000")
     for text in (source, tuned):
@@ -91,6 +92,7 @@ int main(int, char **words) {
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("standard", [STANDARD, "-std=c++20"])
 @pytest.mark.parametrize(
     ("program", "step", "schema", "printed"),

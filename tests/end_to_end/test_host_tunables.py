@@ -167,6 +167,7 @@ with open(os.environ["CUTUNE_OUTPUT"], "a") as output:
 """
 
 
+@pytest.mark.long
 def test_the_fastest_are_timed_again_in_turn(
     program: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

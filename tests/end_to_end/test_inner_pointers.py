@@ -105,6 +105,7 @@ def built(source: Path, program: Program, folder: Path) -> Path:
     )
 
 
+@pytest.mark.long
 def test_each_launch_finds_its_pointers(program: Program, expected: str, tmp_path: Path) -> None:
     assert [site.kernel for site in program.launches if site.code is not None] == []
     routines = tuple((site.id, "cutune_select_any") for site in program.tunable_launches)
@@ -159,6 +160,7 @@ int main(int, char **words) {
 """
 
 
+@pytest.mark.long
 def test_tuned_and_compared(tmp_path: Path) -> None:
     """The whole way: measured, modelled, emitted, and run in all cases."""
     (tmp_path / "steps.cu").write_text(STEPS)

@@ -94,12 +94,14 @@ def lines(path: Path) -> list[dict[str, Any]]:
 # ---- compilation
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
 def test_golden_sources_compile_without_a_warning(nvcc: Nvcc, tmp_path: Path, path: Path) -> None:
     """What the probe does with a launch is compiled below, where it is the same."""
     assert messages(nvcc, tmp_path, path, 14, "-DCUTUNE_PROBE_LINKED") == ""
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("own_standard")
 @pytest.mark.parametrize(("standard", "case"), [(11, "arguments"), (11, "places"), (20, "places")])
 def test_every_standard(nvcc: Nvcc, tmp_path: Path, standard: int, case: str) -> None:
@@ -334,6 +336,7 @@ def test_a_tuned_program_behaves_as_the_original(nvcc: Nvcc, build: Build) -> No
     assert execute(build(PROBED, tuned(nvcc, PROBED))) == expected
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("own_standard")
 @pytest.mark.parametrize("standard", [11, 17, 20])
 def test_tuned_programs_need_no_header_of_cutune(nvcc: Nvcc, tmp_path: Path, standard: int) -> None:

@@ -58,6 +58,7 @@ def reasons() -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kernel", "expected"), EXPECTED.items())
 def test_kernels_are_judged(reasons: dict[str, list[str]], kernel: str, expected: str) -> None:
     if expected == "right":
@@ -71,6 +72,7 @@ def test_corpus_is_large() -> None:
     assert right >= 10 and len(EXPECTED) - right >= 20
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("all_headers")
 def test_bare_kernel_in_blocks_against_python(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

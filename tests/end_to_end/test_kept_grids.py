@@ -192,6 +192,7 @@ def sums(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_blocks_with_a_part_of_fixed_size_all_have_work(sums: Path) -> None:
     times = {}
     for blocks in (100, 20_000):

@@ -173,6 +173,7 @@ def test_several_sources(
     assert run_programs.count("cudafe++") == 2 and "nvlink" not in run_programs
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "flags", [("-rdc=true",), ("--keep",), ("-Xptxas", "-v", "-G"), ("-arch=sm_80",)]
 )

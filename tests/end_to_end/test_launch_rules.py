@@ -228,6 +228,7 @@ int main() {
 """
 
 
+@pytest.mark.long
 def test_launches_in_arguments_of_macros(tmp_path: Path) -> None:
     path = tmp_path / "macros.cu"
     path.write_text(IN_MACROS)

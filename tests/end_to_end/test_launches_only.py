@@ -79,6 +79,7 @@ def test_a_program_that_takes_too_long_is_cut(
     assert any('"twice"' in line for line in lines)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("given_up_early")
 def test_a_launch_that_takes_too_long_is_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -121,6 +122,7 @@ int main(int argc, char **argv) {
 """
 
 
+@pytest.mark.long
 def test_a_kernel_whose_work_no_function_gives_is_counted_as_it_is_launched(tmp_path: Path) -> None:
     source = tmp_path / "steps.cu"
     source.write_text(STEPS)

@@ -41,6 +41,7 @@ def program() -> Program:
         return analyzer.with_checked_variants(analyzer.load(str(PROGRAM), require_nvcc=True))
 
 
+@pytest.mark.long
 def test_a_kernel_has_copies_for_the_launches_that_they_fit(program: Program) -> None:
     found = {k.name: {one.name for one in k.variants} for k in program.kernels if k.variants}
     assert found == {kernel: {TURN, BESIDE} for kernel in RIGHT}
@@ -70,6 +71,7 @@ def binaries(program: Program, tmp_path_factory: pytest.TempPathFactory) -> tupl
     return own_and_told(program, tmp_path_factory.mktemp("differ"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", ["1", "300", "512", "700", "1024"])
 @pytest.mark.parametrize("variant", [TURN, BESIDE])
 def test_results_are_those_of_the_kernel_itself(

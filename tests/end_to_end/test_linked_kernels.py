@@ -255,6 +255,7 @@ def built(folder: Path, *sources: str) -> Path:
     return binary
 
 
+@pytest.mark.long
 def test_it_is_tuned(tuned: Path) -> None:
     before = run(built(tuned, "main.cu", "scale.cu"), "100000")
     after = run(built(tuned, "main.tuned.cu", "scale.tuned.cu"), "100000", CUTUNE="verbose")
@@ -403,6 +404,7 @@ def test_a_project_is_tuned(project: Path) -> None:
     assert "cutune: scale, 100000 x 1 x 1 threads: block 32x1x1 -> " in after.stderr
 
 
+@pytest.mark.long
 def test_a_kernel_that_is_compiled_anew_is_another_one(project: Path) -> None:
     """The object with the launch does not know it: its launches stay as they are."""
     source = project / "src" / "scale.cu"

@@ -119,6 +119,7 @@ def trial_lines(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+@pytest.mark.long
 def test_each_value_set_is_built_in_a_copy(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -182,6 +183,7 @@ def test_the_best_values_make_a_tuned_project(
     assert "WPT = 1 at all sizes" in capsys.readouterr().out
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("on_gpu")
 def test_a_tuned_project_that_does_not_build_is_told_of(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -201,6 +203,7 @@ def test_a_tuned_project_that_does_not_build_is_told_of(
     assert (project / "src/app.tuned/app.cu").exists()
 
 
+@pytest.mark.long
 def test_host_integers_of_a_shared_header_are_set_in_all_sources(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -249,6 +252,7 @@ def test_a_build_that_is_of_no_use_is_one_diagnostic(
     assert said in errors and errors.count("error:") == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("source", ["../src/app.cu", "{here}/src/app.cu"])
 def test_a_source_outside_of_what_is_copied_is_refused(
     project: Path, capsys: pytest.CaptureFixture[str], source: str, monkeypatch: pytest.MonkeyPatch
@@ -297,6 +301,7 @@ def test_make_is_for_parameters(project: Path, capsys: pytest.CaptureFixture[str
         assert said in capsys.readouterr().err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
 def test_a_build_ends_with_cutune(project: Path, told: signal.Signals) -> None:
     """A build of hours; what was told to end does not wait for it, and leaves nothing."""

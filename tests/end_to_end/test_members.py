@@ -76,6 +76,7 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tune(folder / "members.cu", folder, "40,72")
 
 
+@pytest.mark.long
 def test_members_are_sizes(tuned: Path) -> None:
     folder = tuned.parent
     answer = select("columns", folder, "g.nx=5000", "g.ny=700", "g.z.to=2")

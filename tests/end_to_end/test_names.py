@@ -68,6 +68,7 @@ def output(tuned: Path) -> tuple[list[str], dict[str, str]]:
     return done.stdout.splitlines(), dict(chosen)
 
 
+@pytest.mark.long
 def test_predictions_do_not_depend_on_names(
     tuned: Path, output: tuple[list[str], dict[str, str]]
 ) -> None:

@@ -35,6 +35,7 @@ int main(int, char **words) {
 """
 
 
+@pytest.mark.long
 def test_the_emulated_device_runs_the_kernel_of_another_architecture(tmp_path: Path) -> None:
     source = tmp_path / "turn.cu"
     source.write_text(PROGRAM)

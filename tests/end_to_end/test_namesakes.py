@@ -82,6 +82,7 @@ def test_a_launch_is_judged_by_the_kernel_that_it_calls(tmp_path: Path) -> None:
     assert found == ["a::mean", *expected]
 
 
+@pytest.mark.long
 def test_each_kernel_has_a_model_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,6 +142,7 @@ void other(float *m, int n) {{
 """
 
 
+@pytest.mark.long
 def test_each_source_has_kernels_of_its_own(tmp_path: Path) -> None:
     one, two = tmp_path / "one.cu", tmp_path / "two.cu"
     one.write_text(ONE)

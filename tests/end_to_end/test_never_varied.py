@@ -34,6 +34,7 @@ int main(int, char **argv) {
 """
 
 
+@pytest.mark.long
 def test_a_radius_is_known_at_one_value_and_counted_anew_at_another(tmp_path: Path) -> None:
     source = tmp_path / "blur.cu"
     source.write_text(BLUR)
@@ -83,6 +84,7 @@ int main(int, char **argv) {
 """
 
 
+@pytest.mark.long
 def test_a_small_stride_is_no_size_of_which_residues_tell(tmp_path: Path) -> None:
     """Channels of a pixel: the model is that of the same kernel with a literal in their place."""
 

@@ -69,6 +69,7 @@ def nvcc(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return cutune("nvcc", *words, STANDARD, cwd=folder)
 
 
+@pytest.mark.long
 def test_an_instrumented_program_keeps_its_names(project: Path) -> None:
     words = ("-g", "-MD", "-MP", "src/app.cu", "src/twice.cu")
     done = nvcc(project, *words, "-c", "--cutune-mode=instrument,emulated")
@@ -169,6 +170,7 @@ def test_where_nothing_is_rewritten_nothing_is_analyzed(tmp_path: Path) -> None:
     assert "-c one.cu -o one.o" in compiling and "compute_80" in compiling
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("further", "options", "is_built_by_nvcc"),
     [
@@ -262,6 +264,7 @@ def compiled_by_ccache(project: Path) -> list[str]:
     return found
 
 
+@pytest.mark.long
 def test_a_function_that_cuda_has_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The emulated device has it; who builds for a GPU is told what helps, and that does."""
     launch = "add_all<<<4, 64>>>(256, 2.0f, nullptr, nullptr)"

@@ -66,6 +66,7 @@ def predicted(folder: Path, text: str) -> dict[str, float]:
     return {str(entry["block"]): entry["predicted_ms"] for entry in answer["ranked"]}
 
 
+@pytest.mark.long
 def test_the_same_work_is_predicted_alike(tmp_path: Path) -> None:
     """An index that is the identity: what is counted with data is what is counted without."""
     without = predicted(tmp_path / "without", PROGRAM)
@@ -150,6 +151,7 @@ def test_the_program_runs_once_more_at_a_size_that_tells_more(ragged: tuple[Path
     assert larger in {2000 << times for times in range(3, MOST_DOUBLINGS + 1)}
 
 
+@pytest.mark.long
 def test_nobody_minds_if_that_run_fails(tmp_path: Path) -> None:
     source = tmp_path / "ragged.cu"
     source.write_text(BINS.replace("int *starts =", "if (n > 30000) return 1;\n    int *starts ="))
@@ -158,6 +160,7 @@ def test_nobody_minds_if_that_run_fails(tmp_path: Path) -> None:
     assert "error" not in done.stderr
 
 
+@pytest.mark.long
 def test_launches_whose_work_nothing_tells_stay(tmp_path: Path) -> None:
     """A search whose front is small at first and large then, in launches that look alike."""
     source = tmp_path / "ragged.cu"
@@ -201,6 +204,7 @@ int main(int count, char **words) {
 """
 
 
+@pytest.mark.long
 def test_sizes_in_an_array_in_a_structure(tmp_path: Path) -> None:
     source = tmp_path / "smooth.cu"
     source.write_text(BOX)
@@ -268,6 +272,7 @@ def test_sizes_that_make_no_sense_on_their_own(tmp_path: Path) -> None:
     assert "block 992x1x1 -> " in said, said
 
 
+@pytest.mark.long
 def test_parts_of_a_launch_stand_for_it(tmp_path: Path) -> None:
     """As where there is no time for more; what is counted is about what the whole launch does."""
     totals = []
@@ -371,6 +376,7 @@ def test_kernels_that_go_by_data_have_models_of_their_variants(kinds: Path) -> N
         assert float(threads["restrict_x4"]) == pytest.approx(2**18, rel=0.01)
 
 
+@pytest.mark.long
 def test_a_variant_is_chosen_where_it_gains_much(kinds: Path, tmp_path: Path) -> None:
     answer = select("table", kinds.parent / ".cutune", "n=100000000")
     assert answer["choice"]["variant"]["name"] == "restrict_vec16"

@@ -78,6 +78,7 @@ void all(int n, float *a, own::number m) {{
 """
 
 
+@pytest.mark.long
 def test_a_launch_whose_copy_is_not_certain_keeps_the_kernel(tmp_path: Path) -> None:
     source = tmp_path / "kept.cu"
     source.write_text(KEPT)
@@ -117,6 +118,7 @@ int main() {
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["remainder", "fmod"])
 def test_a_kernel_may_be_called_as_a_function_of_the_library(name: str, tmp_path: Path) -> None:
     source = tmp_path / "app.cu"

@@ -102,6 +102,7 @@ int main() {
 """
 
 
+@pytest.mark.long
 def test_the_tuned_program_and_what_is_said(tmp_path: Path) -> None:
     (tmp_path / "two.cu").write_text(TWO)
     done = cutune("inspect", "two.cu", *QUICK[:2], "--json", cwd=tmp_path)
@@ -120,6 +121,7 @@ def test_the_tuned_program_and_what_is_said(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "same: the run\n"), done.stderr
 
 
+@pytest.mark.long
 def test_cutune_nvcc_compiles_an_instrumented_program(tmp_path: Path) -> None:
     (tmp_path / "two.cu").write_text(TWO)
     words = ("two.cu", "-o", "two", "--cutune-mode=instrument,emulated")

@@ -22,6 +22,7 @@ from tests.support.reported_program import RECORDED, with_times
 CALLS = (cutune.inspect, cutune.tune, cutune.select, cutune.evaluate, cutune.Workspace)
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -51,6 +52,7 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert repr(made["found"]) == "<add.cu: 1 launch, 1 tunable>"
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 def test_nothing_is_measured_again_unless_something_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -70,6 +72,7 @@ def test_nothing_is_measured_again_unless_something_has_changed(
         call(again=True)
 
 
+@pytest.mark.long
 def test_names_are_loaded_when_they_are_used() -> None:
     code = "import sys, cutune; print('numpy' in sys.modules, cutune.select.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

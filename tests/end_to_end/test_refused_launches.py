@@ -27,6 +27,7 @@ void run(int *a) {
 PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "refused.cu"
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 def test_errors_of_invalid_configurations_stay(tmp_path: Path) -> None:
     words = ("--seeds", 2, "--run", "./{program} 5", "--keep", tmp_path)

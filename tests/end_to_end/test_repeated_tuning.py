@@ -53,6 +53,7 @@ def test_nothing_is_measured_again_unless_something_has_changed(tmp_path: Path) 
     assert NOTE not in said
 
 
+@pytest.mark.long
 def test_a_program_that_reads_a_file_is_run_each_time(tmp_path: Path) -> None:
     reading = 'if (FILE *file = fopen(argv[2], "r")) n = fscanf(file, "%d", &n) == 1 ? n : 0'
     (tmp_path / "app.cu").write_text(TIMES_FACTOR.replace("float *a;", f"float *a; {reading};", 1))

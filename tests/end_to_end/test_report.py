@@ -21,6 +21,7 @@ FLAGS = (
 PHONE = 390
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 def test_the_report_of_a_tuned_program(tuned: Tuned, tmp_path: Path) -> None:
     workspace, page = tuned("gemm").parent, tmp_path / "page.html"

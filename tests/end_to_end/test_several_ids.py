@@ -37,6 +37,7 @@ def _names(axes: str) -> set[str]:
     return {"restrict", *(f"restrict_{axis}{ids}" for axis in axes for ids in (2, 4))}
 
 
+@pytest.mark.long
 def test_only_kernels_whose_place_comes_from_their_index_have_them(program: Program) -> None:
     found = {k.name: {one.name for one in k.variants} for k in program.kernels}
     assert found.pop("crowded") == {*_names("x"), *BOUNDED}
@@ -57,6 +58,7 @@ def test_only_kernels_whose_place_comes_from_their_index_have_them(program: Prog
     assert "guard" in reasons["without_guard"][Code.VARIANT_USELESS]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", ["64", "101"])
 @pytest.mark.parametrize("name", sorted({*_names("x"), *_names("yz")} - {"restrict"}))
 def test_results_are_those_of_the_kernel_itself(

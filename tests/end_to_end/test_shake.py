@@ -104,6 +104,7 @@ def test_where_nothing_may_change_the_reasons_are_given(tmp_path: Path) -> None:
     assert "[CT2" in done.stdout and done.stdout.endswith("1 launch, 0 tunable\n")
 
 
+@pytest.mark.long
 def test_what_is_asserted_wrongly_is_found_and_can_be_seen_again(tmp_path: Path) -> None:
     done = shake(written(tmp_path, HEAD + ASSERTED + SHAPED + MAIN), "--seeds", 8)
     assert done.returncode == 1
@@ -131,6 +132,7 @@ def test_times_of_events_are_no_results(tmp_path: Path) -> None:
     assert "[CT436]" in done.stderr
 
 
+@pytest.mark.long
 def test_an_original_that_fails_is_an_error(tmp_path: Path) -> None:
     source = written(tmp_path, HEAD + PURE + MAIN)
     done = shake(source, "-DSUCCESS=3", "--seeds", 1)

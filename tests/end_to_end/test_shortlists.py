@@ -129,6 +129,7 @@ def test_the_best_is_chosen_and_shown(kernel: str, tuned: Path, made_up: MadeUp)
         assert times == [0.5] + COUNT * [1.0]
 
 
+@pytest.mark.long
 def test_the_tuned_program_launches_the_best(tuned: Path, made_up: MadeUp, tmp_path: Path) -> None:
     source = tuned.with_name("app.cu")
     original = compiled(source, source, tmp_path / "original")

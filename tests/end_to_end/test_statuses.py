@@ -126,6 +126,7 @@ def ended(program: Path) -> list[dict[str, Any]]:
 RUN = ["--run", "{program} {n}", "--vary", "n=64", "--repetitions", "1", "-q", *QUICK]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("on_gpu")
 def test_a_search_ends_and_the_best_is_right(
     program: Path, capsys: pytest.CaptureFixture[str]

@@ -41,6 +41,7 @@ int main(int, char **words) {
 """
 
 
+@pytest.mark.long
 def test_each_instance_of_a_launch_is_chosen_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,6 +50,7 @@ def once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tile_sweep, "ROUNDS", 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_values_do_not_change_results(program: TileProgram, builds: Builds, tmp_path: Path) -> None:
     results = Results(tmp_path / "sweep.json").load()

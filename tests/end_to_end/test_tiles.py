@@ -238,6 +238,7 @@ def test_a_copy_does_the_same_in_the_code_of_each_architecture(tmp_path: Path) -
     assert "[CT293]" in done.stdout
 
 
+@pytest.mark.long
 def test_a_header_is_rewritten_for_the_copies_of_its_kernels(tmp_path: Path) -> None:
     (tmp_path / "pairs.cuh").write_text(
         "#ifndef TILE\n#define TILE 64\n#endif\ntypedef unsigned int u32;\n"

@@ -39,6 +39,7 @@ NAMES = sorted({path.stem for path in SAMPLES.glob("*.cu")} - {*REPEATED})
 FIRST = ("2dconv", "gemm", "syrk")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=[] if name in FIRST else pytest.mark.long) for name in NAMES],
@@ -203,6 +204,7 @@ int main(int argc, char **argv) {
 """
 
 
+@pytest.mark.long
 def test_loops_that_stride_by_all_threads_are_functions_of_the_size(tmp_path: Path) -> None:
     source = tmp_path / "strided.cu"
     source.write_text(STRIDED)
@@ -238,6 +240,7 @@ DECISIVE = {
 }
 
 
+@pytest.mark.long
 def test_models_hold_while_nothing_decisive_has_changed(tmp_path: Path) -> None:
     source = tmp_path / "scale.cu"
     source.write_text("#include <stdlib.h>" + SCALE)
@@ -256,6 +259,7 @@ def test_models_hold_while_nothing_decisive_has_changed(tmp_path: Path) -> None:
     assert "cutune_launch" not in source.read_text()
 
 
+@pytest.mark.long
 def test_models_hold_for_the_macros_of_the_command_that_they_were_made_with(tmp_path: Path) -> None:
     source = tmp_path / "scale.cu"
     source.write_text("#include <stdlib.h>" + SCALE.replace(LAUNCH, LAUNCH.replace("32", "BLOCK")))

@@ -207,6 +207,7 @@ def test_headers_of_the_choice_declare_nothing_of_the_users_name(tmp_path: Path)
         assert [*refused.values()] == reasons
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "text",
     [hostile.PLAIN, hostile.MACROS, hostile.DECLARED, hostile.BY_ARGUMENT, hostile.CONSTANTS],

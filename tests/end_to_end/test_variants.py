@@ -26,6 +26,7 @@ def binaries(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return original, compiled(source, PROGRAM, folder / "tuned")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_variant_runs_only_where_no_other_pointer_leads_to_what_is_written(
     kind: str, binaries: tuple[Path, Path], tmp_path: Path
@@ -64,6 +65,7 @@ def test_variants_are_judged_where_they_were_swept(tuned: Tuned, tmp_path: Path)
     assert of_blocks["gain"] < 1.2 and of_both["gain"] > 3
 
 
+@pytest.mark.long
 def test_a_variant_is_chosen_by_its_model(tuned: Tuned, tmp_path: Path) -> None:
     source, rewritten = SAMPLES / "gemm.cu", tuned("gemm")
     answer = select("gemm_kernel", rewritten.parent, "--all-sizes", "1000")

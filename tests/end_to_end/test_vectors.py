@@ -43,6 +43,7 @@ def binaries(program: Program, tmp_path_factory: pytest.TempPathFactory) -> tupl
     return own_and_told(program, tmp_path_factory.mktemp("neighbours"))
 
 
+@pytest.mark.long
 def test_kernels_have_them_whose_accesses_the_compiler_joins(program: Program) -> None:
     found = {
         kernel.name: tuple(v.coarsen[0] for v in kernel.variants if v.transform == "vectors")
@@ -65,6 +66,7 @@ def test_kernels_have_them_whose_accesses_the_compiler_joins(program: Program) -
     assert all(r.code is not Code.VARIANT_TEXT for k in others for _, r in k.variant_reasons)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("offset", [0, 16, 4, 1])
 @pytest.mark.parametrize("size", [1000, 1024, 1001, 3])
 @pytest.mark.parametrize("name", ["restrict_vec4", "vec4", "restrict_vec16"])

@@ -43,6 +43,7 @@ int main(int argc, char **argv) {
 """
 
 
+@pytest.mark.long
 def test_blocks_are_no_wider_than_a_size(tmp_path: Path) -> None:
     path = tmp_path / "app.cu"
     path.write_text(TEXT)

@@ -189,6 +189,7 @@ def compiled(text: str, folder: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(target))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_evaluate_equals_compiled_c(library: ctypes.CDLL, seed: int) -> None:
     program = random_program(seed)

@@ -34,6 +34,7 @@ def composed(model: FittedModel, device: DeviceProfile, performance: str) -> Rat
     return MODELS[performance].compose(launchable(model, device), device)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("performance", MODELS)
 def test_each_device_gets_what_its_own_program_gives(performance: str, tmp_path: Path) -> None:
     devices = shipped_profiles()

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -236,6 +237,7 @@ class Interpreter:
         return BINARY[opcode](sources[0], sources[1]) & M32
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs(), st.integers(1, 80))
 def test_machine_equals_scalar_interpreter(program: list[str], threads: int) -> None:

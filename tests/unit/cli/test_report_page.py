@@ -204,6 +204,7 @@ def test_the_choice_chart_shows_the_own_block_first(made: PageFacts) -> None:
 # ---- figures
 
 
+@pytest.mark.long
 def test_figures_are_drawn_and_names_are_no_formulas(made: PageFacts, tmp_path: Path) -> None:
     kernels = tuple(replace(kernel, name="$\\frac{$") for kernel in made.kernels)
     written = write_figures(tmp_path / "figures", replace(made, kernels=kernels), [])

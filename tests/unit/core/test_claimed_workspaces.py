@@ -12,6 +12,8 @@ from dataclasses import replace
 from multiprocessing.synchronize import Event
 from pathlib import Path
 
+import pytest
+
 from cutune.core.diagnostics import Diagnostic
 from cutune.core.progress import Reporter
 from cutune.core.workspace import Workspace, append_lines
@@ -84,6 +86,7 @@ def test_lines_of_several_processes_do_not_mix(tmp_path: Path) -> None:
     assert len(lines) == 4 * 40 * 5 and all(map(json.loads, lines))
 
 
+@pytest.mark.long
 def test_no_models_of_others_are_lost(tmp_path: Path) -> None:
     at_once(save, tmp_path)
     paths = {model.kernel.origin.path for model in read_models(tmp_path / "models.json")}

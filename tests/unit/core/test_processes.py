@@ -85,6 +85,7 @@ def test_a_program_that_does_not_end_in_time() -> None:
     assert ended.timed_out
 
 
+@pytest.mark.long
 def test_what_a_script_started_ends_with_it(tmp_path: Path) -> None:
     late = tmp_path / "late"
     started = time.monotonic()
@@ -105,6 +106,7 @@ def test_what_a_script_starts_meanwhile_ends_with_it() -> None:
     assert started.stdout.read() == b""
 
 
+@pytest.mark.long
 def test_a_program_that_ends_is_not_kept_by_what_it_left_behind() -> None:
     started = time.monotonic()
     ended = shell("sleep 60 & echo $!")

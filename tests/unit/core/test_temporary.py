@@ -89,6 +89,7 @@ def test_a_cache_that_cannot_be_used_is_replaced(
     assert cache_folder() == tmp_path / "new" / ".cache" / "cutune"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [["device", "h200"], ["inspect", "--json", "FILE"]])
 def test_a_full_device(words: list[str], tmp_path: Path) -> None:
     source = tmp_path / "a.cu"

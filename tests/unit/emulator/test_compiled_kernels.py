@@ -89,6 +89,7 @@ def compiled(text: str, folder: Path, *flags: str) -> LoadedModule:
     return module((folder / "kernel.ptx").read_text(encoding="utf-8"))
 
 
+@pytest.mark.long
 def test_radix_sort(tmp_path: Path) -> None:
     data = np.random.default_rng(1).integers(0, 2**32, 512, np.uint32)
     expected = np.sort(data)
@@ -96,6 +97,7 @@ def test_radix_sort(tmp_path: Path) -> None:
     assert (data == expected).all()
 
 
+@pytest.mark.long
 def test_scan_and_reduction(tmp_path: Path) -> None:
     data = np.random.default_rng(2).integers(-100, 100, 1024, np.int32)
     rows = data.reshape(4, 256)

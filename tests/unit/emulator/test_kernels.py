@@ -70,6 +70,7 @@ def _build_and_run(source: Path, folder: Path) -> None:
     (folder / "output").write_text(ran.stdout, encoding="utf-8")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("source", "kernel"), KERNELS, ids=[kernel for _, kernel in KERNELS])
 def test_same_bits_as_the_gpu(done: Callable[[Path], Done], source: Path, kernel: str) -> None:
     ours = done(source)

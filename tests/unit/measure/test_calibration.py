@@ -49,6 +49,7 @@ def test_known_constants_are_found_again() -> None:
     assert found.typical_error < 0.02
 
 
+@pytest.mark.long
 def test_the_shipped_profile_follows_from_the_recorded_times() -> None:
     profile, found = recalibrate()
     assert found.typical_error < 0.1

@@ -133,6 +133,7 @@ def test_at_each_size_that_was_timed_the_best_is_chosen() -> None:
     assert min(ratios) < between < max(ratios)
 
 
+@pytest.mark.long
 def test_many_lengths_are_joined() -> None:
     sizes = [LONG + 4096 * number for number in range(40)]
     model = launched(*sizes)

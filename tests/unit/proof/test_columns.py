@@ -207,6 +207,7 @@ def test_memory_follows_the_block(module: Module) -> None:
     assert proof.shared_bytes == tuple(4 * width for width in proof.widths)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong(module: Module, name: str) -> None:
     function = module.functions[name]

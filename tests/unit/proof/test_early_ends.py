@@ -63,6 +63,7 @@ def module() -> Module:
     return compiled(bodies, COMMON)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [*RIGHT, *WRONG])
 def test_blocks_that_end_early(module: Module, name: str) -> None:
     proof = judge(module, module.functions[name], KeptGrid(dimension="x"), reducing=True)

@@ -292,6 +292,7 @@ def said() -> dict[str, Suggestion]:
     return suggested(program_of(KERNELS, "#include <cassert>\n"))
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 @pytest.mark.parametrize("name", KERNELS)
 def test_a_width_is_proposed_where_the_code_leaves_it_free(name: str) -> None:

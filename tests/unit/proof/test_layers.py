@@ -107,6 +107,7 @@ def said() -> dict[str, Suggestion]:
     return suggested(program_of(KERNELS, more=MORE))
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 @pytest.mark.parametrize("name", KERNELS)
 def test_numbers_of_warps_are_proposed_where_layers_share_nothing(name: str) -> None:

@@ -124,6 +124,7 @@ def source(draw: random.Random, name: str, place: Value, limit: Value) -> str:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2])
 def test_places_that_are_proven_are_those_of_one_thread(seed: int, tmp_path: Path) -> None:
     draw = random.Random(seed)

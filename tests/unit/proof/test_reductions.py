@@ -32,6 +32,7 @@ def _proven(module: Module, name: str) -> EntryProof:
     return proof
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [*SECTIONS["whole_warps"], *SECTIONS["rounded"]])
 def test_whole_warps(module: Module, name: str) -> None:
     proof = _proven(module, name)

@@ -399,6 +399,7 @@ def check(one: Remedy, number: int, wrong: Together, right: Together) -> None:
     assert right.launch(number).verdict is Verdict.TUNABLE, right.launch(number).reason
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", range(len(LAUNCHES)), ids=[one.code for one in LAUNCHES])
 def test_a_launch_that_is_written_as_the_message_says(
     number: int, wrong: Together, right: Together

@@ -59,6 +59,7 @@ def test_slots_that_nobody_wrote(module: Module, name: str) -> None:
     assert x.raw is None and x.bounds == () and x.grid_stride
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SECTIONS["wrong"])
 def test_wrong(module: Module, name: str) -> None:
     assert not prove(module, name).is_tunable

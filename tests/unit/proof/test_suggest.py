@@ -21,6 +21,7 @@ def program(text: str) -> Program:
     return analyzed(Source("a.cu", text))
 
 
+@pytest.mark.long
 def test_inserted_annotations_make_the_launches_tunable() -> None:
     for path in sorted(GOLDEN.glob("*/impure.cu")) + sorted(GOLDEN.glob("suggest/*.cu")):
         text = read_source(path).text
@@ -51,6 +52,7 @@ void f(float *a, int n) { scale<<<n / 64, 64>>>(a, n); }
     assert capsys.readouterr().out == "nothing to suggest: no launch was refused\n"
 
 
+@pytest.mark.long
 def test_every_refused_launch_is_spoken_of() -> None:
     for path in sorted((GOLDEN / "inspect").glob("*.cu")):
         found = program(read_source(path).text)
@@ -93,6 +95,7 @@ void run_NAME(const float *a, float *b, int n) { sums_of_NAME<128><<<n, 128>>>(a
 """
 
 
+@pytest.mark.long
 def test_collectives_of_a_block_have_one_width() -> None:
     """One program of all, as it is the headers of cub that take long to compile."""
     text = "#include <cub/block/block_reduce.cuh>\n#include <cub/warp/warp_reduce.cuh>\n"

@@ -64,6 +64,7 @@ def fp64() -> TimeTable:
 # ---- what was published
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("path", "state", "column", "expected"),
     [

@@ -75,6 +75,7 @@ def test_a_budget_may_end_in_what_comes_first() -> None:
     assert [*tries.known] == places[:2]
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 def test_the_model_orders_runs_of_the_emulated_device(tmp_path: Path) -> None:
     source = tmp_path / "scaled.cu"

@@ -64,6 +64,7 @@ def test_a_search_that_follows_the_slope_is_ahead() -> None:
     assert local == replayed(SPACE, known, technique_named("local"), 8), "repeatable"
 
 
+@pytest.mark.long
 def test_what_is_never_found() -> None:
     """Of 10,000 configurations one is good, and 1,000 are measured."""
     space = Space.of([Parameter("a", tuple(range(10_000)))])

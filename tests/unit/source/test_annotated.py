@@ -125,6 +125,7 @@ def test_other_dimensions_are_kept() -> None:
     assert found.dimensions[1].impurity is not None
 
 
+@pytest.mark.long
 def test_deep_nesting_is_read() -> None:
     depth = 5000  # several times what Python's stack holds
     formula = "(" * depth + "n" + ")" * depth

@@ -174,6 +174,7 @@ def test_large_expressions_are_not_known(size: str) -> None:
     assert constant(resolved(f"int t = {size}; k<<<n, t>>>();").block[0]) is None
 
 
+@pytest.mark.long
 def test_long_chains_of_assignments_are_followed() -> None:
     # Quadratic work, or cubic, would take minutes.
     body = "int b = 1;" + "b = b + 1; k<<<b, b>>>();" * 1000

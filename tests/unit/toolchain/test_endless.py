@@ -31,6 +31,7 @@ def test_numbers_that_are_no_doubles(number: str, tmp_path: Path) -> None:
     assert main(["inspect", str(source), "--nvcc-flag=-w", "-q"]) == (number[:2] == "99")
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 def test_macros_that_double_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = tmp_path / "a.cu"

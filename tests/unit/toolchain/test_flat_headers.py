@@ -79,6 +79,7 @@ PASSES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("flags", "architecture"), PASSES)
 def test_it_is_what_the_headers_come_to(
     flags: list[str], architecture: str, whole: Path, tmp_path: Path

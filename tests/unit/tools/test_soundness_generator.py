@@ -105,6 +105,7 @@ def test_originals_are_well_defined(family: str, first: int, tmp_path: Path) -> 
         assert "nothing found" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.nvcc
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no g++")
 def test_what_is_marked_independent_bears_any_block(tmp_path: Path) -> None:
