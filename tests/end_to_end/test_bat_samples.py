@@ -24,7 +24,7 @@ from cutune.toolchain.device.profile import DeviceProfile
 from tests.support.bat_samples import FOLDER, SAMPLES, ReadSample
 
 # Some of them read textures.
-pytestmark = [pytest.mark.nvcc, pytest.mark.usefixtures("all_headers")]
+pytestmark = [pytest.mark.nvcc, pytest.mark.long, pytest.mark.usefixtures("all_headers")]
 
 #: As many as any of them takes.
 DEVICES = 4
@@ -45,7 +45,6 @@ def builds_of(
     return Builds(sample.analyzer.toolchain, sample.parameters, *about)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", SAMPLES)
 def test_spaces_are_as_published(name: str) -> None:
     """Of the two that take several GPUs a configuration is counted per GPU."""
@@ -120,7 +119,6 @@ class Programs:
         )
 
 
-@pytest.mark.long
 def test_the_suites_own_configurations_are_right(programs: Programs) -> None:
     """At the smallest sizes; on several devices, too."""
     assert programs.run("md", "-s 1", {}) == "PASSED: 12288 atoms of 32 bits\n"

@@ -28,7 +28,7 @@ from cutune.toolchain.nvcc import find_nvcc
 from tests.support.cutune_runs import QUICK, build_flags
 from tests.support.short_headers import STANDARD
 
-pytestmark = pytest.mark.nvcc
+pytestmark = [pytest.mark.nvcc, pytest.mark.long]
 
 PROGRAM = """\
 #include <cstdio>
@@ -167,7 +167,6 @@ with open(os.environ["CUTUNE_OUTPUT"], "a") as output:
 """
 
 
-@pytest.mark.long
 def test_the_fastest_are_timed_again_in_turn(
     program: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

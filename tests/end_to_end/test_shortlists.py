@@ -18,7 +18,7 @@ from cutune.tuning import time_shortlists
 from tests.support.cutune_runs import ARCHITECTURE, compiled, cutune, run, select
 from tests.support.short_headers import STANDARD
 
-pytestmark = pytest.mark.nvcc
+pytestmark = [pytest.mark.nvcc, pytest.mark.long]
 
 OPTIONS = (STANDARD, ARCHITECTURE)
 
@@ -107,7 +107,6 @@ def tuned(made_up: MadeUp, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return source.with_name("app.tuned.cu")
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("kernel", ["product", "scale"])
 def test_the_first_configurations_are_timed(kernel: str, tuned: Path, made_up: MadeUp) -> None:
     own = [line for line in made_up.lines if line["kernel"] == kernel]
@@ -129,7 +128,6 @@ def test_the_best_is_chosen_and_shown(kernel: str, tuned: Path, made_up: MadeUp)
         assert times == [0.5] + COUNT * [1.0]
 
 
-@pytest.mark.long
 def test_the_tuned_program_launches_the_best(tuned: Path, made_up: MadeUp, tmp_path: Path) -> None:
     source = tuned.with_name("app.cu")
     original = compiled(source, source, tmp_path / "original")
