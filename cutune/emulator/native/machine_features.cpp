@@ -70,11 +70,31 @@ void sequential_features(u64 address, u32 bytes, Features& f) {
     f.finish();
 }
 
+namespace {
+
+// Has each lane the address of its neighbour, `distance` lanes apart?
+bool are_paired(const u64* address, u32 mask, u32 distance) {
+    for (u32 left = mask; left; left &= left - 1) {
+        const u32 lane = u32(__builtin_ctz(left)), other = lane ^ distance;
+        if (mask >> other & 1 && address[other] != address[lane]) return false;
+    }
+    return true;
+}
+
+// Of wide elements half as many lanes go at once, twice as many where two of them share each.
+u32 lanes_at_once(const u64* address, u32 mask, u32 bytes) {
+    if (bytes <= 4) return LANES;
+    const bool shared = are_paired(address, mask, 1) || are_paired(address, mask, 2);
+    return (bytes == 8 ? LANES / 2 : LANES / 4) << shared;
+}
+
+}  // namespace
+
 u32 scattered_wavefronts(const u64* address, u32 mask, u32 bytes) {
-    const u32 lanes = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;
+    const u32 lanes = lanes_at_once(address, mask, bytes);
     u32 total = 0;
     for (u32 first = 0; first < LANES; first += lanes) {
-        const u32 part = mask & (lanes == 32 ? FULL : ((1u << lanes) - 1) << first);
+        const u32 part = mask & (lanes == LANES ? FULL : ((1u << lanes) - 1) << first);
         if (!part) continue;
         u64 sorted[LANES];
         total += busiest_bank(sorted, gather(address, part, sorted), bytes);
