@@ -2,8 +2,8 @@
 //
 // Per execution: distinct 32-byte sectors, those of them that are accessed whole, 128-byte lines,
 // and wavefronts. Wavefronts are the distinct 4-byte words in the busiest of 32 banks. Accesses of
-// 8 and 16 bytes per lane are split into half and quarter warps; of half as many parts where each
-// lane has the address of a neighbour (as ncu counts on an H200).
+// 8 and 16 bytes per lane are split into half and quarter warps; in shared memory into half as many
+// parts where each lane has the address of a neighbour (as ncu counts on an H200).
 //
 // `new_sectors` counts the sectors that the block accessed neither earlier in the same window of 8
 // executions nor in the window before, per loop and per direction. The window of an execution is
@@ -247,12 +247,12 @@ Site* sampled_site(Execution& x, u32 site, u32 window) {
     return window == young.window ? &young.counts : nullptr;
 }
 
-u32 shared_wavefronts(Execution& x, u32 site, const Accessed& at) {
+u32 wavefronts_in_shared(Execution& x, u32 site, const Accessed& at) {
     if (at.pattern == UNIFORM) return at.bytes == 16 ? 2 : 1;
     if (at.pattern == SEQUENTIAL && at.bytes >= 4) return at.bytes / 4;
     const Recalled found =
         recalled(x, site, at, [&](const u64* address, Features& features) {
-            features.wavefronts = scattered_wavefronts(address, at.mask, at.bytes);
+            features.wavefronts = shared_wavefronts(address, at.mask, at.bytes);
             features.finish();
         });
     return found.features->wavefronts;
@@ -281,7 +281,7 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const Accessed& at) {
          first - reinterpret_cast<u64>(x.shared) < x.shared_bytes)) {
         if (!site) return;
         const Accessed whole{at.address, at.steps, at.mask, access.vector, at.pattern};
-        const u32 wavefronts = access.vector ? shared_wavefronts(x, i->x, whole) : 0;
+        const u32 wavefronts = access.vector ? wavefronts_in_shared(x, i->x, whole) : 0;
         site->traced++;
         site->wavefronts += wavefronts;
         u64& cost = access.kind == LOAD ? site->load_cost_x20 : site->store_cost_x20;
