@@ -207,16 +207,16 @@ ALWAYS_INLINE Unseen unseen_of(Execution& x, u32 warp, const Touch& touch, const
     return unseen;
 }
 
-// What lines from L2 add to the cost of a load.
+// What lines from L2 add to the cost of a load; nothing where it reads one piece of memory.
 u32 cost_of_lines(const Features& f, u32 brought) {
+    if (f.highest - f.lowest == s64(f.bytes)) return 0;
     const u32 seen = std::max(COST_UNITS * f.wavefronts, LINE_LOOKUP * f.lines);
     const u32 lines = LINE_LOOKUP * (f.lines - brought) + BROUGHT_LINE * brought;
     return std::max(lines, seen) - seen;
 }
 
 // Adds one execution to `site`; nullptr: to nothing, but what is touched matters to the next window.
-// Regular: at one address, or side by side.
-template <Kind KIND, bool IS_REGULAR>
+template <Kind KIND>
 inline void count_global(const Instruction* i, Warp& w, u32 execution, u64 first, const Features& f,
                          Unseen unseen, bool stays, Site* site) {
     Execution& x = *w.execution;
@@ -232,7 +232,7 @@ inline void count_global(const Instruction* i, Warp& w, u32 execution, u64 first
     add(*site, KIND, f, first, rewritten);
     if (!unseen.sectors) return;
     site->new_sectors += unseen.sectors;
-    if (KIND == LOAD && !IS_REGULAR) site->load_cost_x20 += cost_of_lines(f, unseen.lines);
+    if (KIND == LOAD) site->load_cost_x20 += cost_of_lines(f, unseen.lines);
     // Warps of a block wait at the same time for the misses of a step, so a step counts once.
     site->missing += state.sectors.touch(2 * x.module.region_count + i->x, execution, 1,
                                          execution >> WINDOW);
@@ -302,10 +302,9 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const Accessed& at) {
     const u32 region = 2 * access.region + (access.kind != LOAD);
     const Unseen unseen =
         unseen_of(x, w.index, Touch{first >> 7, found.signature, window, region}, f);
-    const auto count = access.kind == STORE    ? count_global<STORE, true>
-                       : access.kind == ATOMIC ? count_global<ATOMIC, true>
-                       : is_regular            ? count_global<LOAD, true>
-                                               : count_global<LOAD, false>;
+    const auto count = access.kind == LOAD    ? count_global<LOAD>
+                       : access.kind == STORE ? count_global<STORE>
+                                              : count_global<ATOMIC>;
     count(i, w, execution, first, f, unseen, is_regular && &f != &state.fresh, site);
 }
 
@@ -368,8 +367,8 @@ void observe_regular(const Instruction* i, Warp& w, u64 first, u32 bytes) {
         progress.window = window;
         unseen = unseen_of(x, w.index, Touch{first >> 7, 0, window, region}, f);
     }
-    count_global<KIND, true>(i, w, execution, first, f, unseen, &f != &state.fresh,
-                             &x.report.sites[i->x]);
+    count_global<KIND>(i, w, execution, first, f, unseen, &f != &state.fresh,
+                       &x.report.sites[i->x]);
 }
 template void observe_regular<LOAD, UNIFORM>(const Instruction*, Warp&, u64, u32);
 template void observe_regular<LOAD, SEQUENTIAL>(const Instruction*, Warp&, u64, u32);

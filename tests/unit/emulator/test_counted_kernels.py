@@ -47,7 +47,7 @@ def test_strided_access(strided: LoadedModule, stride: int) -> None:
         assert site["new_sectors"] == len(sectors)
         assert site["lowest"] == pointer(data)
         assert site["highest"] == pointer(data) + 4 * max(words) + 4
-    # All lines come from L2, which costs where the lanes are not side by side.
+    # All lines come from L2, which costs where they are no single piece of memory.
     per_line = 7 if stride <= 1 else 24
     assert load["load_cost_x20"] == max(20 * wavefronts, per_line * len(lines))
     assert load["store_cost_x20"] == store["load_cost_x20"] == 0
