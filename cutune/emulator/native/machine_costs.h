@@ -12,6 +12,10 @@ constexpr u32 COST_UNITS = 20;
 // Per 128-byte line of a load: a look-up of its tag. Wavefronts, a cycle each, go on beside that.
 constexpr u32 LINE_LOOKUP = 7;
 
+// Per line that a load brings from L2, where it reads several pieces of memory: ncu counts 1.2 to
+// 1.3 wavefronts.
+constexpr u32 BROUGHT_LINE = 24;
+
 // Per line of which a store writes some sector in part, besides its bytes: as much as 48 bytes
 // more.
 constexpr u32 PARTIAL_LINE = 30;

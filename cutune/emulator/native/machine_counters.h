@@ -16,7 +16,7 @@
     COUNTER(full_sectors, traced, "32 bytes", "sectors of which all bytes were touched")           \
     COUNTER(lines, traced, "128 bytes", "distinct per execution")                                  \
     COUNTER(wavefronts, traced, "cycles", "distinct 4-byte words in the busiest of 32 banks")      \
-    COUNTER(load_cost_x20, traced, "cycles / 20", "sum of max(20 wavefronts, 7 lines)")            \
+    COUNTER(load_cost_x20, traced, "cycles / 20", "sum of max(20 wavefronts, 7 or 24 per line)")   \
     COUNTER(store_cost_x20, traced, "cycles / 20", "sum of max(5/8 bytes + 30 partial lines, 33 lines), fresh ones") \
     COUNTER(rewritten_sectors, traced, "32 bytes", "other parts of sectors that the warp's store just before touched") \
     COUNTER(new_sectors, traced, "32 bytes", "first touched by the block in a window of 8 executions") \

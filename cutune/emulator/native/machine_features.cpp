@@ -36,6 +36,31 @@ u32 busiest_bank(const u64* sorted, u32 count, u32 bytes) {
     return most;
 }
 
+// As many wavefronts as `lanes` at once need, one part of the warp after the other.
+u32 wavefronts_of(const u64* address, u32 mask, u32 bytes, u32 lanes) {
+    u32 total = 0;
+    for (u32 first = 0; first < LANES; first += lanes) {
+        const u32 part = mask & (lanes == LANES ? FULL : ((1u << lanes) - 1) << first);
+        if (!part) continue;
+        u64 sorted[LANES];
+        total += busiest_bank(sorted, gather(address, part, sorted), bytes);
+    }
+    return total;
+}
+
+// Has each lane the address of its neighbour, `distance` lanes apart?
+bool are_paired(const u64* address, u32 mask, u32 distance) {
+    for (u32 left = mask; left; left &= left - 1) {
+        const u32 lane = u32(__builtin_ctz(left)), other = lane ^ distance;
+        if (mask >> other & 1 && address[other] != address[lane]) return false;
+    }
+    return true;
+}
+
+u32 lanes_at_once(u32 bytes) {
+    return bytes <= 4 ? LANES : bytes == 8 ? LANES / 2 : LANES / 4;
+}
+
 }  // namespace
 
 void uniform_features(u64 address, u32 bytes, Features& f) {
@@ -70,16 +95,9 @@ void sequential_features(u64 address, u32 bytes, Features& f) {
     f.finish();
 }
 
-u32 scattered_wavefronts(const u64* address, u32 mask, u32 bytes) {
-    const u32 lanes = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;
-    u32 total = 0;
-    for (u32 first = 0; first < LANES; first += lanes) {
-        const u32 part = mask & (lanes == 32 ? FULL : ((1u << lanes) - 1) << first);
-        if (!part) continue;
-        u64 sorted[LANES];
-        total += busiest_bank(sorted, gather(address, part, sorted), bytes);
-    }
-    return total;
+u32 shared_wavefronts(const u64* address, u32 mask, u32 bytes) {
+    const bool twice = bytes > 4 && (are_paired(address, mask, 1) || are_paired(address, mask, 2));
+    return wavefronts_of(address, mask, bytes, lanes_at_once(bytes) << twice);
 }
 
 void scattered_features(const u64* address, u32 mask, u32 bytes, Features& f) {
@@ -115,7 +133,7 @@ void scattered_features(const u64* address, u32 mask, u32 bytes, Features& f) {
     sector_ends();
     f.partial_lines += partial;
     f.wavefronts = bytes <= 4 ? busiest_bank(sorted, count, bytes)
-                              : scattered_wavefronts(address, mask, bytes);
+                              : wavefronts_of(address, mask, bytes, lanes_at_once(bytes));
     f.lowest = s64(sorted[0] - first);
     f.highest = s64(sorted[count - 1] + bytes - first);
     f.finish();

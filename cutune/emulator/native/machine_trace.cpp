@@ -2,8 +2,8 @@
 //
 // Per execution: distinct 32-byte sectors, those of them that are accessed whole, 128-byte lines,
 // and wavefronts. Wavefronts are the distinct 4-byte words in the busiest of 32 banks. Accesses of
-// 8 and 16 bytes per lane are split into half and quarter warps, except in shared memory if all
-// lanes read one address (timed on an H200).
+// 8 and 16 bytes per lane are split into half and quarter warps; in shared memory into half as many
+// parts where each lane has the address of a neighbour (as ncu counts on an H200).
 //
 // `new_sectors` counts the sectors that the block accessed neither earlier in the same window of 8
 // executions nor in the window before, per loop and per direction. The window of an execution is
@@ -186,38 +186,53 @@ void trace_local(const Warp& w, const u64* address, u32 bytes, const StaticSite&
     add(site, access.kind, f, interleaved[__builtin_ctz(w.mask)], 0);
 }
 
-// Sectors of a global access that the block accessed neither in this window nor in the last one.
-ALWAYS_INLINE u32 unseen_sectors(Execution& x, u32 warp, const Touch& touch, const Features& f) {
+// Of a global access, what the block accessed neither in this window nor in the last one.
+struct Unseen {
+    u32 sectors = 0, lines = 0;  // lines with such sectors
+};
+ALWAYS_INLINE Unseen unseen_of(Execution& x, u32 warp, const Touch& touch, const Features& f) {
+    Unseen unseen;
     if (touch.signature) {
         Touch& recent = x.trace.recent[warp].touches[touch.slot()];
-        if (recent == touch) return 0;
+        if (recent == touch) return unseen;
         recent = touch;
     }
-    u32 unseen = 0, k = 0;
-    do
-        unseen += x.trace.sectors.touch(touch.region, touch.line + u64(f.line[k]), f.touched[k],
-                                        touch.window);
-    while (++k < f.lines);
+    u32 k = 0;
+    do {
+        const u32 sectors = x.trace.sectors.touch(touch.region, touch.line + u64(f.line[k]),
+                                                  f.touched[k], touch.window);
+        unseen.sectors += sectors;
+        unseen.lines += sectors != 0;
+    } while (++k < f.lines);
     return unseen;
+}
+
+// What lines from L2 add to the cost of a load; nothing where it reads one piece of memory.
+u32 cost_of_lines(const Features& f, u32 brought) {
+    if (f.highest - f.lowest == s64(f.bytes)) return 0;
+    const u32 seen = std::max(COST_UNITS * f.wavefronts, LINE_LOOKUP * f.lines);
+    const u32 lines = LINE_LOOKUP * (f.lines - brought) + BROUGHT_LINE * brought;
+    return std::max(lines, seen) - seen;
 }
 
 // Adds one execution to `site`; nullptr: to nothing, but what is touched matters to the next window.
 template <Kind KIND>
-inline void count_global(const Instruction* i, Warp& w, u32 execution, u64 first,
-                                const Features& f, u32 unseen, bool stays, Site* site) {
+inline void count_global(const Instruction* i, Warp& w, u32 execution, u64 first, const Features& f,
+                         Unseen unseen, bool stays, Site* site) {
     Execution& x = *w.execution;
     TraceState& state = x.trace;
     const StaticSite& access = x.module.sites[i->x];
     // A load that misses L1 takes longer than the last store needs to reach L2.
-    if (KIND == LOAD && unseen) state.last_store[w.index].lines = 0;
+    if (KIND == LOAD && unseen.sectors) state.last_store[w.index].lines = 0;
     const u32 rewritten =
         KIND == STORE
             ? rewritten_sectors(state.last_store[w.index], access, i->x, execution, f, first, stays)
             : 0;
     if (!site) return;
     add(*site, KIND, f, first, rewritten);
-    if (!unseen) return;
-    site->new_sectors += unseen;
+    if (!unseen.sectors) return;
+    site->new_sectors += unseen.sectors;
+    if (KIND == LOAD) site->load_cost_x20 += cost_of_lines(f, unseen.lines);
     // Warps of a block wait at the same time for the misses of a step, so a step counts once.
     site->missing += state.sectors.touch(2 * x.module.region_count + i->x, execution, 1,
                                          execution >> WINDOW);
@@ -232,12 +247,12 @@ Site* sampled_site(Execution& x, u32 site, u32 window) {
     return window == young.window ? &young.counts : nullptr;
 }
 
-u32 shared_wavefronts(Execution& x, u32 site, const Accessed& at) {
-    if (at.pattern == UNIFORM) return 1;
+u32 wavefronts_in_shared(Execution& x, u32 site, const Accessed& at) {
+    if (at.pattern == UNIFORM) return at.bytes == 16 ? 2 : 1;
     if (at.pattern == SEQUENTIAL && at.bytes >= 4) return at.bytes / 4;
     const Recalled found =
         recalled(x, site, at, [&](const u64* address, Features& features) {
-            features.wavefronts = scattered_wavefronts(address, at.mask, at.bytes);
+            features.wavefronts = shared_wavefronts(address, at.mask, at.bytes);
             features.finish();
         });
     return found.features->wavefronts;
@@ -266,7 +281,7 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const Accessed& at) {
          first - reinterpret_cast<u64>(x.shared) < x.shared_bytes)) {
         if (!site) return;
         const Accessed whole{at.address, at.steps, at.mask, access.vector, at.pattern};
-        const u32 wavefronts = access.vector ? shared_wavefronts(x, i->x, whole) : 0;
+        const u32 wavefronts = access.vector ? wavefronts_in_shared(x, i->x, whole) : 0;
         site->traced++;
         site->wavefronts += wavefronts;
         u64& cost = access.kind == LOAD ? site->load_cost_x20 : site->store_cost_x20;
@@ -285,8 +300,8 @@ NEVER_INLINE void trace(const Instruction* i, Warp& w, const Accessed& at) {
                      });
     const Features& f = *found.features;
     const u32 region = 2 * access.region + (access.kind != LOAD);
-    const u32 unseen =
-        unseen_sectors(x, w.index, Touch{first >> 7, found.signature, window, region}, f);
+    const Unseen unseen =
+        unseen_of(x, w.index, Touch{first >> 7, found.signature, window, region}, f);
     const auto count = access.kind == LOAD    ? count_global<LOAD>
                        : access.kind == STORE ? count_global<STORE>
                                               : count_global<ATOMIC>;
@@ -345,12 +360,12 @@ void observe_regular(const Instruction* i, Warp& w, u64 first, u32 bytes) {
     const u32 region = 2 * access.region + (KIND != LOAD);
     const Features& f = regular(state, PATTERN, first, bytes);
     const u64 sectors = (PATTERN == UNIFORM ? first >> 5 : first) << 1 | (PATTERN == UNIFORM);
-    u32 unseen = 0;
+    Unseen unseen;
     if (progress.sectors != sectors || progress.window != window ||
         !state.sectors.reaches(region, window)) {
         progress.sectors = sectors;
         progress.window = window;
-        unseen = unseen_sectors(x, w.index, Touch{first >> 7, 0, window, region}, f);
+        unseen = unseen_of(x, w.index, Touch{first >> 7, 0, window, region}, f);
     }
     count_global<KIND>(i, w, execution, first, f, unseen, &f != &state.fresh,
                        &x.report.sites[i->x]);

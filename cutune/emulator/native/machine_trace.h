@@ -31,7 +31,8 @@ struct Features {
 void uniform_features(u64 address, u32 bytes, Features& f);
 void sequential_features(u64 address, u32 bytes, Features& f);
 void scattered_features(const u64* address, u32 mask, u32 bytes, Features& f);
-u32 scattered_wavefronts(const u64* address, u32 mask, u32 bytes);
+// In shared memory wide elements that neighbours share go twice as many lanes at a time.
+u32 shared_wavefronts(const u64* address, u32 mask, u32 bytes);
 
 // Most executions of a site repeat the distances between its lanes: what they cost is remembered
 // for each alignment of the first lane's address in its line.

@@ -23,7 +23,7 @@ from fractions import Fraction
 #: Power of the p-norm that joins parallel resources of a warp or of an SM.
 #: Read off polybench_h200.json: the form of the model was developed on these samples.
 SIDE_BY_SIDE = 3
-#: The same for throughput and waiting of an SM, if barriers keep the warps of a block together.
+#: The same for what other blocks of an SM do and what one waits for, between barriers.
 #: Read off judges/01_h200.json (tiled_matmul).
 IN_PHASES = 2
 #: The same where the result is nearly the maximum: dispatcher and SMs, launch floor and launch.

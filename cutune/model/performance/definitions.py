@@ -128,6 +128,7 @@ MEANINGS = {
     "latency_cycles": "cycles of a warp alone, with its misses",
     "throughput_cycles": "cycles of an SM that is never idle",
     "waiting_cycles": "cycles of an SM that waits for its warps",
+    "own_cycles": "those of one resident block per round, beside which nothing else of it goes on",
     "busy_us": "microseconds of the SMs",
     "dispatch_us": "microseconds of the dispatcher",
     "untimed_us": "microseconds of the launch by the model alone",

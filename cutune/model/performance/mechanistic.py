@@ -332,10 +332,27 @@ def define_busy(features: Features, rows: Expression | None, cycles: Expression)
     waiting = _waiting(features, latency, cycles, rounds)
     throughput = lines.define("throughput_cycles", cycles * warps)
     waiting = lines.define("waiting_cycles", waiting)
-    busy = norm(
-        constants.IN_PHASES if features.in_phases else constants.SIDE_BY_SIDE, throughput, waiting
-    )
+    if features.in_phases:
+        busy = _in_phases(features, throughput, waiting, cycles * rounds)
+    else:
+        busy = norm(constants.SIDE_BY_SIDE, throughput, waiting)
     return lines.define("busy_us", busy * (1 / (features.device.clock_ghz * 1000)))
+
+
+def _in_phases(
+    features: Features, throughput: Expression, waiting: Expression, rounds_of_warp: Expression
+) -> Expression:
+    """Cycles of an SM whose warps wait for each other in every round of a loop.
+
+    What one resident block does is in both its throughput and its waiting: nothing of that goes on
+    beside itself. The work of the other resident blocks does, beside what this block waits for.
+
+    Args:
+        rounds_of_warp: cycles that one warp of each round of resident blocks costs the SM.
+    """
+    own = minimum(throughput, rounds_of_warp * Reference("warps"))
+    own = features.lines.define("own_cycles", own)
+    return own + norm(constants.IN_PHASES, throughput - own, waiting - own)
 
 
 def _latency(features: Features, rows: Expression | None, one_wave: Expression) -> Expression:

@@ -80,19 +80,20 @@ static inline void cutune_model_add(
     // bytes that are read and written once each
     const double traffic_bytes_ = (array_bytes_0_ + 2. * array_bytes_1_) * footprint_bytes_ / extent_bytes_;
     // share of the traffic that goes to DRAM
-    const double dram_share_ = cutune_min(1., cutune_max(0., (footprint_bytes_ / 62914560. - .344) / .1496));
-    const double dram_us_ = dram_share_ * traffic_bytes_ / 4493387.6;  // microseconds of DRAM
+    const double dram_share_ = cutune_min(1., cutune_max(0., (footprint_bytes_ / 62914560. - .3438) / .1485));
+    const double dram_us_ = dram_share_ * traffic_bytes_ / 4488092.2;  // microseconds of DRAM
     // share of the misses of L1 that go to DRAM
     const double dram_misses_ = dram_share_ * cutune_min(1., traffic_bytes_ / missed_bytes_);
-    const double weight_0_ = 1.011 * trips_0_;  // what a unit of column 0 counts, per warp
-    const double load_fixed_ = .867 * trips_0_;  // cycles of loads that are the same for any block
-    const double weight_2_ = 1.912 * trips_0_;  // what a unit of column 2 counts, per warp
+    const double weight_0_ = .9866 * trips_0_;  // what a unit of column 0 counts, per warp
+    // cycles of loads that are the same for any block
+    const double load_fixed_ = 1.0209 * trips_0_;
+    const double weight_2_ = 1.926 * trips_0_;  // what a unit of column 2 counts, per warp
     // sectors of array 0 per warp if each SM reads it once
     const double once_0_ = cutune_choice(cutune_less_equal(array_bytes_0_, 262144.), array_bytes_0_ / working_, 1000000000000.);
-    const double far_cycles_0_ = .6946 * far_0_;  // cycles per sector of array 0 that misses L1
+    const double far_cycles_0_ = .6713 * far_0_;  // cycles per sector of array 0 that misses L1
     // sectors of array 1 per warp if each SM reads it once
     const double once_1_ = cutune_choice(cutune_less_equal(array_bytes_1_, 262144.), array_bytes_1_ / working_, 1000000000000.);
-    const double far_cycles_1_ = .6946 * far_1_;  // cycles per sector of array 1 that misses L1
+    const double far_cycles_1_ = .6713 * far_1_;  // cycles per sector of array 1 that misses L1
     // issue slots per thread that follow each other
     const double chain_ = cutune_max(0., 15. * size_m_ * size_n_) / working_;
     // issue slots per thread
@@ -102,11 +103,11 @@ static inline void cutune_model_add(
     // cycles of issue and arithmetic units per warp
     const double warp_issue_cycles_ = issue_cycles_;
     // cycles of a warp alone: start, instructions, barriers
-    const double latency_fixed_ = 419.7 + 3.725 * chain_;
-    const double miss_latency_ = 275.7 + 378.8 * dram_misses_;  // cycles of a miss of L1
-    const double steps_latency_ = 59.68 * steps_;  // cycles of a warp alone: load steps
+    const double latency_fixed_ = 432.6 + 3.701 * chain_;
+    const double miss_latency_ = 273.7 + 377. * dram_misses_;  // cycles of a miss of L1
+    const double steps_latency_ = 59.78 * steps_;  // cycles of a warp alone: load steps
     // loss where a block ends and the next one begins
-    const double turnover_loss_ = .2812 + dram_share_ * .9486;
+    const double turnover_loss_ = .2643 + dram_share_ * .9592;
     const double *row_0_ = tables_.missed_5_[alignment_class_];
     const double *row_1_ = tables_.missed_6_[alignment_class_];
     const double *row_2_ = tables_.load_0_[alignment_class_];
@@ -138,7 +139,7 @@ static inline void cutune_model_add(
         // warps that have work
         const cutune_lanes active_warps_ = cutune_pick(part_2_, cutune_of_footprint_x + c_) * cutune_pick(part_3_, cutune_of_footprint_y + c_);
         // factor on the cost of memory for blocks of several rows
-        const cutune_lanes rows_factor_ = 1. + .02888 * cutune_load(tables_.doublings_[0] + c_);
+        const cutune_lanes rows_factor_ = 1. + .02228 * cutune_load(tables_.doublings_[0] + c_);
         const cutune_lanes sms_ = cutune_min(blocks_, cutune_all(132.));  // SMs that have a block
         // sectors of array 0 that miss L1 per warp of a block that is alone
         const cutune_lanes alone_0_ = trips_0_ * cutune_load(row_0_ + c_);
@@ -201,9 +202,9 @@ static inline void cutune_model_add(
     CUTUNE_EACH(c_, 52) {
         const cutune_lanes blocks_ = cutune_load(each_[0] + c_);
         const cutune_lanes busy_us_ = cutune_load(each_[8] + c_);
-        const cutune_lanes dispatch_us_ = .0006112 * blocks_;  // microseconds of the dispatcher
+        const cutune_lanes dispatch_us_ = .0006104 * blocks_;  // microseconds of the dispatcher
         // microseconds of the launch
-        const cutune_lanes time_us_ = 2.982 / cutune_less_equal(15.984, slots_) / cutune_less_equal(2.997, 3. * trips_0_) + cutune_norm_8(cutune_norm_3(busy_us_, cutune_all(dram_us_)), dispatch_us_);
+        const cutune_lanes time_us_ = 2.992 / cutune_less_equal(15.984, slots_) / cutune_less_equal(2.997, 3. * trips_0_) + cutune_norm_8(cutune_norm_3(busy_us_, cutune_all(dram_us_)), dispatch_us_);
         cutune_store(each_[9] + c_, time_us_);
     }
     CUTUNE_EACH(c_, 52) {

@@ -47,7 +47,9 @@ def test_strided_access(strided: LoadedModule, stride: int) -> None:
         assert site["new_sectors"] == len(sectors)
         assert site["lowest"] == pointer(data)
         assert site["highest"] == pointer(data) + 4 * max(words) + 4
-    assert load["load_cost_x20"] == max(20 * wavefronts, 7 * len(lines))
+    # All lines come from L2, which costs where they are no single piece of memory.
+    per_line = 7 if stride <= 1 else 24
+    assert load["load_cost_x20"] == max(20 * wavefronts, per_line * len(lines))
     assert load["store_cost_x20"] == store["load_cost_x20"] == 0
     partial = {s // 4 for s in sectors - set(full)}
     cost = 4 * len(words) * 20 // 32 + 30 * len(partial)
@@ -120,10 +122,41 @@ def test_wide_shared_accesses_go_in_phases() -> None:
     assert launch(shared("u64", 8, "%rd1"), 32, 1, trace=True).sites[0]["wavefronts"] == 2
     vector = shared("v4.u32", 16, "{%w0, %w1, %w2, %w3}")
     assert launch(vector, 32, 1, trace=True).sites[0]["wavefronts"] == 4
-    # One element for all lanes is a broadcast, however wide it is.
+    # One element of 8 bytes for all lanes is a broadcast.
     assert launch(shared("u64", 8, "%rd1"), 32, 0, trace=True).sites[0]["wavefronts"] == 1
     # Two 8-byte elements apart, half a warp meets each of 16 banks twice.
     assert launch(shared("u64", 8, "%rd1"), 32, 2, trace=True).sites[0]["wavefronts"] == 4
+
+
+@pytest.mark.parametrize(
+    ("apart", "eight", "sixteen"),
+    [(1, 1, 2), (2, 1, 2), (4, 2, 4), (8, 2, 4)],
+)
+def test_wide_elements_that_neighbours_share(apart: int, eight: int, sixteen: int) -> None:
+    # Lanes k and k ^ apart read one element, of 16 side by side.
+    element = (
+        f"and.b32 %r5, %r2, {apart - 1}; shr.u32 %r2, %r2, {apart.bit_length()};"
+        f" mad.lo.u32 %r2, %r2, {apart}, %r5;"
+    )
+
+    def wavefronts(text: str) -> int:
+        text = text.replace("mul.lo.u32 %r3", f"{element} mul.lo.u32 %r3")
+        return int(launch(text, 32, 1, trace=True).sites[0]["wavefronts"])
+
+    assert wavefronts(shared("u64", 8, "%rd1")) == eight
+    assert wavefronts(shared("v4.u32", 16, "{%w0, %w1, %w2, %w3}")) == sixteen
+
+
+#: Each thread loads a word of its own sector, and then the one beside it.
+AGAIN = STRIDED.replace(
+    "st.global.f32 [%rd3], %f1;", "ld.global.f32 %f1, [%rd3+4]; st.global.f32 [%rd3], %f1;"
+)
+
+
+def test_a_line_is_brought_once() -> None:
+    first, second, _ = launch(AGAIN, 32, aligned(64 * 32), 8, 0, trace=True).sites
+    assert (first["new_sectors"], second["new_sectors"]) == (32, 0)
+    assert (first["load_cost_x20"], second["load_cost_x20"]) == (max(20 * 8, 24 * 8), 20 * 8)
 
 
 #: Each thread reads four words side by side, one after the other.
@@ -150,9 +183,9 @@ def test_words_side_by_side_are_loaded_as_vectors(bytes_apart: int, wavefronts: 
     assert [site["load_cost_x20"] for site in sites] == [20 * n for n in wavefronts]
 
 
-def test_a_vector_at_one_address_is_a_broadcast() -> None:
+def test_a_vector_at_one_address_is_read_in_two_halves() -> None:
     sites = launch(SIDE_BY_SIDE.replace("SIZE", "16"), 32, 0, trace=True).sites
-    assert [site["wavefronts"] for site in sites] == [1, 0, 0, 0]
+    assert [site["wavefronts"] for site in sites] == [2, 0, 0, 0]
 
 
 WIDE = """
