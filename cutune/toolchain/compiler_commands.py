@@ -16,7 +16,7 @@ from threading import Event, Timer
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.processes import CompilerKilled, end, ended_by
+from cutune.core.processes import ON_INTERRUPT, CompilerKilled, end, ended_by
 from cutune.core.temporary import run_folder
 
 #: The preprocessor may write so much, for so long.
@@ -28,6 +28,22 @@ Words = Sequence[str]
 _RUNNING: list[Popen[bytes]] = []
 #: Has this process ended some of them?
 _ENDED = Event()
+#: So long a compiler may go on behind Ctrl-C: cicc ignores it, and its nvcc waits for it.
+PATIENCE_SECONDS = 2.0
+
+
+def _end_soon() -> None:
+    timer = Timer(PATIENCE_SECONDS, _end_all)
+    timer.daemon = True
+    timer.start()
+
+
+def _end_all() -> None:
+    for process in [*_RUNNING]:
+        end(process)
+
+
+ON_INTERRUPT.append(_end_soon)
 
 
 def run_command(
