@@ -35,7 +35,6 @@ from cutune.core.diagnostics import CutuneError
 from cutune.emulator.assemble import assemble
 from cutune.emulator.machine import Hazards, LoadedModule, host_threads
 from cutune.measure import tile_costs
-from cutune.measure.grids_that_cover import that_cover
 from cutune.measure.replay.replay import GHOSTS
 from cutune.measure.trial_code import (
     UnknownMember,
@@ -64,6 +63,7 @@ from cutune.measure.trial_launches import (
     may_join,
     only_where,
     shape_at,
+    that_cover,
     tiles_of,
     tried_sizes,
     with_small_numbers,
