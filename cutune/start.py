@@ -12,8 +12,11 @@ _OBJECTS_BETWEEN_COLLECTIONS = 500_000
 
 def main() -> int:
     """Run one verb; the status for the shell."""
+    from cutune.core.processes import ending_compilers
+
     try:
-        return _run()
+        with ending_compilers():
+            return _run()
     except KeyboardInterrupt:
         return 130
 

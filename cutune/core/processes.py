@@ -15,12 +15,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGHUP, SIGINT, SIGKILL, SIGTERM, Signals
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Event, Thread
+from types import FrameType
 from typing import IO, TypeVar
 
 from cutune.core.diagnostics import Diagnostic, meant
@@ -32,6 +33,8 @@ _LOOK_SECONDS = 0.2
 _CHUNK_BYTES = 1 << 16
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 T = TypeVar("T")
+#: What is done where this process is told to end, before it raises KeyboardInterrupt.
+ON_INTERRUPT: list[Callable[[], None]] = []
 
 
 @dataclass(frozen=True)
@@ -67,19 +70,38 @@ def signal_name(status: int) -> str:
         return f"signal {-status}"
 
 
-@contextmanager
-def ending_in_order() -> Iterator[None]:
+def ending_in_order() -> AbstractContextManager[None]:
     """Raise KeyboardInterrupt where this process is told to end (`kill`, a closed terminal)."""
+    return _interrupted_by(_ENDING, signal.SIG_DFL)
+
+
+def ending_compilers() -> AbstractContextManager[None]:
+    """Do what stands in `ON_INTERRUPT` where Ctrl-C raises KeyboardInterrupt."""
+    return _interrupted_by((SIGINT,), signal.default_int_handler)
+
+
+@contextmanager
+def _interrupted_by(signals: Iterable[Signals], usual: object) -> Iterator[None]:
+    """Interrupt at these signals where they do what is usual.
+
+    What is ignored (nohup), or is someone else's, stays so.
+    """
     is_main = threading.current_thread() is threading.main_thread()
-    # What is ignored (nohup), or is someone else's, stays so.
-    plain = [one for one in _ENDING if signal.getsignal(one) is signal.SIG_DFL and is_main]
-    for number in plain:
-        signal.signal(number, signal.default_int_handler)
+    before = {one: signal.getsignal(one) for one in signals if is_main}
+    changed = {one: handler for one, handler in before.items() if handler is usual}
+    for number in changed:
+        signal.signal(number, _interrupt)
     try:
         yield
     finally:
-        for number in plain:
-            signal.signal(number, signal.SIG_DFL)
+        for number, handler in changed.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    for action in ON_INTERRUPT:
+        action()
+    raise KeyboardInterrupt
 
 
 def awaited(future: Future[T]) -> T:

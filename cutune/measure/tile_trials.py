@@ -12,10 +12,8 @@ numbers at random, few (for ties), infinities, NaN and zeros of both signs. It d
 That holds for other data because what the code accesses does not depend on them, and for other
 sizes because what it makes of sizes shows at those that were tried (`tried_sizes`,
 `trial_outcomes`). It may use no result of an atomic operation, add no rounded number by one, call
-no function of the system, and read no register but indices and shapes.
-
-Sizes at which the kernel itself has a race are none. Where a copy does the same only if what blocks
-share out, or all integers, are multiples of what both blocks cover, it may run there.
+no function of the system, and read no register but indices and shapes. A copy that does the same
+only at multiples of what both blocks cover may run there.
 """
 
 from __future__ import annotations
@@ -65,6 +63,7 @@ from cutune.measure.trial_launches import (
     may_join,
     only_where,
     shape_at,
+    that_cover,
     tiles_of,
     tried_sizes,
     with_small_numbers,
@@ -109,7 +108,7 @@ def copies_that_do_the_same(
     """Return those copies of a kernel, and what others do otherwise, by their names.
 
     `text`: PTX in which the kernel and each of its copies have one entry. Answers are kept, for all
-    architectures of which the code is the same: the machine executes the instructions of any.
+    architectures of which the code is the same.
     """
     asked = [(one.name, one.kernel, one.tile, one.transform) for one in copies]
     about = kernel.name, kernel.parameters, kernel.passed, kernel.block_use.order, asked
@@ -144,7 +143,7 @@ def _tried(text: str, kernel: Kernel, copies: Copies) -> tuple[list[Found], dict
         some = [copies[index] for index, *_ in found]
         given = text, module, loaded, instance, entries, tiles_of(some), is_in_turn
         same, said = _tried_instance(_Trial(*given, work=work), some)
-        # Where it does so at other sizes than in another instance, no one launch serves both.
+        # At other sizes than in another instance: no one launch serves both.
         of_all = [(found[place][0], divided, by) for place, divided, by in same]
         found = [one for one in of_all if one in found or number == 0]
         reasons |= said
@@ -160,7 +159,6 @@ def _tried_instance(trial: _Trial, copies: Copies) -> tuple[list[Found], dict[st
         return found, dict.fromkeys((one.name for one in copies), reason)
     for some in batches(copies, trial.order):
         tried = [copies[index] for index in some]
-        # Sizes that are tried follow the blocks of the copies that are.
         watched = tuple(one.kernel for one in tried if not trial.is_in_turn)
         trial = replace(trial, tiles=tiles_of(tried), watched=watched, asked_sizes=(), noted=set())
         trial = replace(trial, asked_sizes=trial.asked(tried))
@@ -185,21 +183,18 @@ class _Trial:
     is_in_turn: bool
     watched: tuple[str, ...] = ()  # copies of which it is watched how they decide
     is_noted: bool = False
-    #: Launches of this and of those that have noted how they decide.
     noted: set[tuple[LoadedModule, str, Shape, TriedLaunch, int]] = field(default_factory=set)
     #: What is known of the kernel's own launches, at sizes of any copies.
     counted: dict[tuple[Shape, Assigned, Numbers], TriedLaunch | None] = field(default_factory=dict)
     ended: dict[tuple[Shape, TriedLaunch], Ended] = field(default_factory=dict)
-    #: What the checker found in them, by their sizes.
-    hazards: dict[Assigned, str] = field(default_factory=dict)
+    hazards: dict[Assigned, str] = field(default_factory=dict)  # by the checker
     #: What an entry may do beyond sizes that were tried.
     untried_of: dict[tuple[str, str], str] = field(default_factory=dict)
-    #: Memory behind launches, by their contents.
+    #: Memory after launches, by their contents.
     expected: dict[tuple[Shape, TriedLaunch, int], list[bytes]] = field(default_factory=dict)
     #: Whether that of a copy is the same.
     same: dict[tuple[str, Shape, TriedLaunch, int], bool] = field(default_factory=dict)
-    #: Sizes to be tried as well, beyond the usual ones.
-    asked_sizes: tuple[int, ...] = ()
+    asked_sizes: tuple[int, ...] = ()  # beyond the usual ones
     sizes_of: SizesOfFunctions = field(default_factory=SizesOfFunctions)
     #: What all trials of the kernel have taken so far.
     work: Work = field(default_factory=Work)
@@ -224,11 +219,17 @@ class _Trial:
                 copy, others = copies[index], [copies[i] for i, *_ in found]
                 if copy.kernel not in self.entries or not may_join(copy, others):
                     continue
+                if copy.tile and copy.tile.extents not in self._that_cover:
+                    continue
                 if not (differs := self.work.objection or self.difference(copy, domain)):
                     found.append((index, *self._sizes.divided(copy.tile, domain)))
                 else:
                     reasons.setdefault(copy.name, differs)
         return reasons
+
+    @cached_property
+    def _that_cover(self) -> set[tuple[str, str, str]]:
+        return that_cover(self.loaded, self.entries[self.kernel.name], self._given, self.tiles)
 
     # ---- what is asked of the code
 

@@ -1,22 +1,25 @@
-"""Code in which operations on data are other functions. Takes PTX, gives a text for trials.
+"""Hashes in place of operations on data. Takes PTX, gives a text for trials.
 
-Trials see few numbers, and whatever a kernel makes of data may hide a case that these have not: a
-flag, a remainder, a sum that overflows. So kernel and copy also run as texts in which an operation
-on data is a hash of its operands (`machine_functions.cpp`). Where these leave the same bytes, both
-have made the same expressions of the same data, and do the same for all data at these sizes.
+A trial compares a kernel with its copy on a few contents of memory, and may miss those at which
+they differ: a flag that none sets, a sum that overflows. So both also run as *hashed* texts, in
+which each operation on loaded data gives a hash of its operands (`machine_functions.cpp`):
 
-- As they are: moves, loads and stores of whole numbers, shuffles, and what is linear in integers of
-  one width: sums, differences, and products with numbers that are not data.
-- Operands of sums and products, of `and`, `or`, `xor` may be exchanged. Zero adds nothing but to
-  -0, products with it are zero, and infinity (large numbers stand for it) stays: tiles are padded
-  with these. No data are such numbers, nor is what is computed from them.
-- A maximum is a number for the set of its terms, which come in any order, and of which none hides
-  another one. Numbers of the code may be there twice; of these it has the first by some order.
-- A comparison has a register of 32 bits beside its predicate, the hash of its operands. What it
-  chooses is a hash of it and of both numbers; what a branch by it may change is one on both ways.
-  Where numbers of places alone are compared, it comes out as it does.
+    add.f32 %f3, %f1, %f2;      becomes  hashed.add.f32 %f3, %f1, %f2;
+    setp.lt.f32 %p1, %f3, %f4;  becomes  a hash in %cutune_o__p1, and %p1 by that
 
-What would not be told so is refused: stores behind branches by data, loops there, carries, votes.
+Equal bytes in memory then mean equal expressions of data, for all data at these sizes. The rules:
+
+- Moves, loads and stores of whole words, and shuffles stay. So do integer sums, differences, and
+  products with what is no data: the terms of a sum may come in any order.
+- Operands of commutative operations may be exchanged.
+- Tiles are padded with zeros and infinities. Zero is neutral in a sum (it makes 0 of -0), and makes
+  a product zero; numbers from 2^96 on stand for infinity. No data are such numbers.
+- A maximum is a hash of the set of its terms. A literal may be among them any number of times.
+- A predicate has an *outcome*, a register of 32 bits. What a branch or a guard by it may change is
+  hashed with its outcome, on both ways. Comparisons of places alone come out as they do.
+
+`NoFunction` is raised for what a hash would not tell: stores behind branches by data, loops by
+data, carries, votes.
 """
 
 from __future__ import annotations
@@ -48,7 +51,7 @@ from cutune.ptx.types import (
     opcodes,
 )
 
-#: Of the names of registers that are added.
+#: Prefix of the registers that are added.
 _OWN = "%cutune_"
 _KEY, _OTHER_KEY, _SHOWS = f"{_OWN}k", f"{_OWN}l", f"{_OWN}w"
 _BY, _OUTCOME, _HOLDS = f"{_OWN}s", f"{_OWN}o", f"{_OWN}p"
@@ -58,25 +61,25 @@ _DECLARED = (
     + "".join(f".reg .b{width} {name}; " for width, name in _HELD.items())
     + f".reg .pred {_HOLDS}; "
 )
-#: From these bits on numbers stand for infinity, by the letter of a literal.
+#: Sign bit, and the least bits that stand for infinity, by the letter of a literal.
 _LARGE = {"f": (31, (127 + 96) << 23), "d": (63, (1023 + 96) << 52)}
 _SCALARS = frozenset({"f16", "bf16", "f32", "f64"})
-#: Give what they read, or move it.
+#: Opcodes that move a value and leave it as it is.
 _MOVING = frozenset({"mov", "cvta", "shfl", "st", "call"})
 #: Linear in integers of one width, but for products of data.
 _LINEAR = frozenset({"add", "sub", "neg", "mul", "mad", "shl", "not"})
 #: Of integers: the first two operands may be exchanged, and zero decides.
 _SYMMETRIC = frozenset({"mul", "mul24", "and", "or", "xor"})
-#: Operations that add their last operand, and what they add to it.
+#: Fused operations that add their last operand: the operation whose result they add.
 _ADDING = {"mad": "mul", "mad24": "mul24", "dp4a": "dp4a", "dp2a": "dp2a", "sad": "sad"}
-#: Functions of all their operands. What is missing is refused.
+#: Opcodes that depend on nothing but their operands. Others are refused.
 _KNOWN = opcodes(
     """
     abs add and bfe bfi bfind brev clz cnot copysign cos cvt div dp2a dp4a ex2 fma lg2 lop3 mad
     mad24 max min mul mul24 or popc prmt rcp rem rsqrt sad shf shl shr sin sqrt sub tanh xor
     """
 )
-#: These are looked at; or they leave data alone. With others there is no such text.
+#: All opcodes that a text may have.
 _ALLOWED = (
     _KNOWN
     | _LINEAR
@@ -87,7 +90,7 @@ _ALLOWED = (
     | LOADS
     | opcodes("atom red cp setp set selp membar fence vote activemask slct testp trap prefetch")
 )
-#: By which comparisons others are told: its name; are operands exchanged; is it the opposite?
+#: Each comparison as one of a few: its name; are operands exchanged; is the outcome negated?
 _OF_INTEGERS = {
     "lt": ("lt", False, False),
     "gt": ("lt", True, False),
@@ -112,18 +115,18 @@ _OF_REALS = {
     "nan": ("num", False, True),
 }
 _LOGIC = ("and", "or", "xor")
-#: Modifiers beside which an operation has a function of its own.
+#: Modifiers of operations on reals that have a hash of their own.
 _USUAL = frozenset({"rn", "ftz", "approx", "full"})
-#: May not be behind a branch by data.
+#: Opcodes that may not be behind a branch by data.
 _BINDING = BINDING | opcodes("st red atom shfl")
 
 
 class NoFunction(Exception):
-    """There is no such function of an operation."""
+    """A hash would not tell what an instruction does; the message says why."""
 
 
 def with_functions(text: str, module: Module, entries: Iterable[str]) -> LoadedModule | None:
-    """Return a module whose entries make other functions of data; None where there is none."""
+    """Return a module whose entries are hashed; None where that is not possible."""
     try:
         return LoadedModule(assemble(*rewritten(text, module, entries)))
     except (PtxError, CutuneError, NoFunction):
@@ -131,7 +134,7 @@ def with_functions(text: str, module: Module, entries: Iterable[str]) -> LoadedM
 
 
 def rewritten(text: str, module: Module, entries: Iterable[str]) -> tuple[str, set[str]]:
-    """Return a text with other functions, and the names of what has them. Raises NoFunction."""
+    """Return the hashed text, and the names of the functions in it. Raises NoFunction."""
     reached = {entry: functions_reached(module, entry) for entry in entries}
     lines, all_names = text.splitlines(), {name for each in reached.values() for name in each}
     for name in sorted(all_names):
@@ -142,7 +145,7 @@ def rewritten(text: str, module: Module, entries: Iterable[str]) -> tuple[str, s
 
 
 class _Changed:
-    """A function, and what becomes of its instructions."""
+    """A function, and the hashed form of each of its instructions."""
 
     def __init__(self, function: Function, is_entry: bool) -> None:
         self._function, self._is_entry = function, is_entry
@@ -150,13 +153,14 @@ class _Changed:
         if strange := next((i for i in self._instructions if i.opcode not in _ALLOWED), None):
             raise NoFunction(f"nothing is known of '{strange.opcode}'")
         self._tests = tests_of_parameters(function) if is_entry else {}
-        #: What branches by data decide about; and by which predicates, by instructions.
-        self._detours: dict[int, list[Instruction]] = {}
-        self._behind: dict[int, list[str]] = {}
-        self._data = self._of_data()
+        #: Instructions behind each branch by data, by its id; and the predicates of such
+        #: branches ahead of each instruction, by the id of that.
+        self._dependents: dict[int, list[Instruction]] = {}
+        self._branches_ahead: dict[int, list[str]] = {}
+        self._data = self._data_registers()
 
     def line(self, line: str, one: Instruction) -> str:
-        """The line of an instruction with what stands in its place."""
+        """The line of an instruction in the hashed text."""
         said = self._in_place(one)
         begin = self._declared() if one is self._instructions[0] else ""
         if said is None:
@@ -177,8 +181,8 @@ class _Changed:
 
     # ---- what is data
 
-    def _of_data(self) -> frozenset[str]:
-        """Registers that follow from data, by branches or through memory too."""
+    def _data_registers(self) -> frozenset[str]:
+        """Registers that depend on data: by operands, by branches, or through memory."""
         found, is_kept, size = set[str](), False, -1
         while size != (size := len(found) + is_kept):
             for one in self._instructions:
@@ -193,9 +197,9 @@ class _Changed:
                     # Of a shuffle the predicate tells of lanes.
                     written = results(one)
                     found.update(written[:1] if one.opcode == "shfl" else written)
-                if one.opcode == "bra" and one.guard in found and id(one) not in self._detours:
-                    self._detours[id(one)] = self._detour(one)
-                for other in self._detours.get(id(one), ()):
+                if one.opcode == "bra" and one.guard in found and id(one) not in self._dependents:
+                    self._dependents[id(one)] = self._dependents_of(one)
+                for other in self._dependents.get(id(one), ()):
                     found.update(results(other))
         return frozenset(found)
 
@@ -206,8 +210,8 @@ class _Changed:
             return one.opcode == "atom" or (one.opcode in LOADS and (is_real or not self._is_entry))
         return is_kept or {"shared", "local"}.isdisjoint(where)
 
-    def _detour(self, branch: Instruction) -> list[Instruction]:
-        """The instructions that a branch decides about."""
+    def _dependents_of(self, branch: Instruction) -> list[Instruction]:
+        """The instructions between a branch by data and the place where its ways meet."""
         flow = self._flow
         ends = (n for n, block in enumerate(flow.blocks) if block.terminator.instruction is branch)
         start = next(ends, None)
@@ -220,7 +224,7 @@ class _Changed:
         if has_loop or leaves or any(one.opcode in _BINDING for one in inside):
             raise NoFunction("a loop, or what is stored, depends on a branch by data")
         for one in inside:
-            self._behind.setdefault(id(one), []).append(branch.guard)
+            self._branches_ahead.setdefault(id(one), []).append(branch.guard)
         return inside
 
     @cached_property
@@ -229,7 +233,7 @@ class _Changed:
 
     @cached_property
     def _sums(self) -> frozenset[str]:
-        """Registers of what is computed linearly from integers that are data, and its copies."""
+        """Data registers that hold sums of integers, which are not hashed, and copies of these."""
         found, size = set[str](), -1
         while size != (size := len(found)):
             for one in self._instructions:
@@ -243,7 +247,7 @@ class _Changed:
 
     @cached_property
     def _widest_kept(self) -> int:
-        """Bits of the widest of these that memory of a block or a thread keeps."""
+        """Bits of the widest of these sums that shared or local memory keeps."""
         stores = (i for i in self._instructions if i.opcode in ("st", "red", "atom"))
         kept = {n for i in stores for n in names(i.operands[-1]) if "global" not in spaces(i)}
         return max(map(self._width, kept & self._sums), default=0)
@@ -257,35 +261,38 @@ class _Changed:
     # ---- instructions
 
     def _in_place(self, one: Instruction) -> list[str] | None:
-        """Statements in place of an instruction; None: it stays."""
+        """The statements that replace an instruction; None: it stays."""
         if one.opcode == "bra":
             if one.guard not in self._data:
                 return None
-            changed = {n for other in self._detours[id(one)] for n in results(other)}
-            return [*self._touched(changed, one.guard), f"{_guard(one)}{_own(one)}"]
+            changed = {n for other in self._dependents[id(one)] for n in results(other)}
+            return [*self._hashed_with(changed, one.guard), f"{_guard(one)}{_statement(one)}"]
         is_guarded = one.guard in self._data
-        if is_guarded and one.opcode == "st" and id(one) not in self._behind:
+        if is_guarded and one.opcode == "st" and id(one) not in self._branches_ahead:
             return self._stored(one)
         if is_guarded and one.opcode in _BINDING:
             raise NoFunction(f"it depends on data whether there is '{one.opcode}'")
         body = None if id(one) in self._tests else self._function_of(one)
-        said = [_own(one)] if body is None else body
+        said = [_statement(one)] if body is None else body
         if body is None:
-            # What it tells is known, and of data elsewhere.
+            # A predicate of places here, which other instructions set by data.
             known = [name for name in results(one) if self._is_outcome(name)]
             said += [f"selp.u32 {self._outcome(name)}, 1, 0, {name}" for name in known]
         said = [f"{_guard(one)}{each}" for each in said]
         if is_guarded:
-            said = [*self._touched(results(one), one.guard), *said]
-        for predicate in (*self._behind.get(id(one), ()), *([one.guard] if is_guarded else ())):
-            said += self._touched(results(one), predicate)
-        return said if said != [f"{_guard(one)}{_own(one)}"] else None
+            said = [*self._hashed_with(results(one), one.guard), *said]
+        for predicate in (
+            *self._branches_ahead.get(id(one), ()),
+            *([one.guard] if is_guarded else ()),
+        ):
+            said += self._hashed_with(results(one), predicate)
+        return said if said != [f"{_guard(one)}{_statement(one)}"] else None
 
     def _is_outcome(self, name: str) -> bool:
         return name in self._data and self._function.registers.get(name) == "pred"
 
-    def _touched(self, changed: Iterable[str], predicate: str) -> list[str]:
-        """Registers become functions of themselves and of an outcome."""
+    def _hashed_with(self, changed: Iterable[str], predicate: str) -> list[str]:
+        """Statements that hash registers with the outcome of a predicate."""
         by, said = self._outcome(predicate), list[str]()
         for name in sorted(changed):
             if name == predicate:
@@ -303,7 +310,7 @@ class _Changed:
         return said
 
     def _stored(self, one: Instruction) -> list[str]:
-        """A store by data is one of a function of what was there and what comes."""
+        """A store guarded by data: it stores a hash of both values and the outcome."""
         place, value = one.operands
         width = 8 * TYPE_BYTES[type_of(one, 0)]
         if width not in (32, 64) or value[0] == "{" or "param" in one.modifiers:
@@ -321,7 +328,7 @@ class _Changed:
     # ---- functions
 
     def _function_of(self, one: Instruction) -> list[str] | None:
-        """Statements in place of an operation on data, but for its guard; None: it stays."""
+        """The hashed operation, without its guard; None: the instruction stays."""
         if one.opcode in LOADS:
             return self._loaded(one)
         if one.opcode in ("atom", "red"):
@@ -349,7 +356,7 @@ class _Changed:
         return self._of_reals(one, kind) if kind in REALS else self._of_integers(one, kind)
 
     def _joined(self, one: Instruction) -> list[str] | None:
-        """An atomic maximum or minimum of data is one that shows all of its terms."""
+        """An atomic maximum or minimum of data: a hash of the set of its terms."""
         if {"max", "min"}.isdisjoint(one.modifiers) or self._data.isdisjoint(
             names(one.operands[-1])
         ):
@@ -358,11 +365,11 @@ class _Changed:
         return [".".join(words) + " " + ", ".join(one.operands)]
 
     def _loaded(self, one: Instruction) -> list[str] | None:
-        """Numbers narrower than their registers, and parts of sums, become functions of these."""
+        """A load: hashed where it fills a part of its register, or reads a part of a sum."""
         if "param" in spaces(one) or self._data.isdisjoint(results(one)):
             return None
         bits, is_own = 8 * TYPE_BYTES[type_of(one, 0)], "global" not in spaces(one)
-        said = [_own(one)]
+        said = [_statement(one)]
         for name in results(one):
             width = self._width(name)
             if not width:
@@ -370,24 +377,24 @@ class _Changed:
             if width > bits or (is_own and bits < self._widest_kept):
                 said += [
                     f"hashed.key.b{width} {_KEY}, {name}",
-                    _result(name, f"b{width}", "ld", bits),
+                    _hash_result(name, f"b{width}", "ld", bits),
                 ]
         return said if len(said) > 1 else None
 
     def _unpacked(self, one: Instruction) -> list[str] | None:
-        """Parts of a sum of integers are no numbers by themselves."""
+        """A `mov` that splits a register: halves of a sum of integers are hashed with the whole."""
         parts, whole = elements(one.operands[0]), one.operands[1]
         if whole not in self._sums:
             return None
         width = self._width(parts[0] if parts[0] != "_" else parts[1])
-        said = [f"hashed.key.b{self._width(whole)} {_KEY}, {whole}", _own(one)]
+        said = [f"hashed.key.b{self._width(whole)} {_KEY}, {whole}", _statement(one)]
         for place, name in enumerate(parts):
             if name != "_":
-                said.append(_result(name, f"b{width}", "mov", place))
+                said.append(_hash_result(name, f"b{width}", "mov", place))
         return said
 
     def _compared(self, one: Instruction) -> list[str]:
-        """A comparison: its outcome in a register, and by that its predicate."""
+        """A comparison: the hash of its operands is its outcome, and that sets its predicate."""
         kind = one.modifiers[-1]
         name = _UNSIGNED.get(one.modifiers[0], one.modifiers[0])
         told = (_OF_REALS if kind in REALS else _OF_INTEGERS).get(name)
@@ -418,17 +425,17 @@ class _Changed:
             raise NoFunction("a comparison with two results")
         if operator:
             said += [
-                *self._told(one.operands[3], _OUTCOME),
+                *self._outcome_of(one.operands[3], _OUTCOME),
                 f"hashed.{operator}.b32 {_BY}, {_BY}, {_OUTCOME}",
             ]
-        return [*said, *self._kept(first)]
+        return [*said, *self._into_predicate(first)]
 
-    def _kept(self, predicate: str) -> list[str]:
+    def _into_predicate(self, predicate: str) -> list[str]:
         own = self._outcome(predicate)
         return [f"mov.b32 {own}, {_BY}", f"hashed.holds.b32 {predicate}, {own}"]
 
-    def _told(self, predicate: str, into: str) -> list[str]:
-        """Statements that put the outcome of an operand into a register."""
+    def _outcome_of(self, predicate: str, into: str) -> list[str]:
+        """Statements that put the outcome of a predicate operand into a register."""
         name = predicate.lstrip("!")
         if name in self._data:
             said = [f"mov.b32 {into}, {self._outcome(name)}"]
@@ -440,20 +447,20 @@ class _Changed:
 
     def _logic(self, one: Instruction) -> list[str]:
         result, *read = one.operands
-        said = self._told(read[0], _BY)
+        said = self._outcome_of(read[0], _BY)
         if one.opcode in _LOGIC:
-            said += self._told(read[1], _OUTCOME)
+            said += self._outcome_of(read[1], _OUTCOME)
             said.append(f"hashed.{one.opcode}.b32 {_BY}, {_BY}, {_OUTCOME}")
         elif one.opcode == "not":
             said.append(f"hashed.not.b32 {_BY}, {_BY}")
         elif one.opcode != "mov":
             raise NoFunction(f"nothing is known of '{one.opcode}' of comparisons")
-        return [*said, *self._kept(result)]
+        return [*said, *self._into_predicate(result)]
 
     def _of_reals(self, one: Instruction, kind: str) -> list[str] | None:
         result, *read = one.operands
         operation = "fma" if one.opcode == "mad" else one.opcode
-        if result in self._asked:
+        if result in self._only_compared:
             return None
         is_usual = kind in _SCALARS and {*one.modifiers} <= _USUAL | {kind}
         if operation == "neg":
@@ -470,12 +477,12 @@ class _Changed:
         return self._of_operands(one)
 
     def _are_terms(self, read: Iterable[str]) -> bool:
-        """Are they data, or numbers of the code, beside which limits begin?"""
+        """Are all operands of a maximum data or literals, with which a maximum begins?"""
         return all(o in self._data or o in self._constants or _is_number(o) for o in read)
 
     @cached_property
     def _constants(self) -> frozenset[str]:
-        """Registers into which nothing but numbers are moved."""
+        """Registers that hold nothing but literals."""
         found, others = set[str](), set[str]()
         for one in self._instructions:
             is_number = one.opcode == "mov" and _is_number(one.operands[1])
@@ -483,8 +490,8 @@ class _Changed:
         return frozenset(found - others)
 
     @cached_property
-    def _asked(self) -> set[str]:
-        """Real parameters that are compared with numbers, and no more."""
+    def _only_compared(self) -> set[str]:
+        """Real parameters that are compared with literals, and not used otherwise."""
         read, tested = set[str](), set[str]()
         for one in self._instructions:
             (tested if id(one) in self._tests else read).update(sources(one))
@@ -504,7 +511,7 @@ class _Changed:
         return self._of_operands(one)
 
     def _of_operands(self, one: Instruction) -> list[str]:
-        """A function of all operands, by the name of the operation; itself where data are zero."""
+        """A hash of opcode and operands. Where a data operand is zero, the operation itself."""
         if one.opcode not in _KNOWN or any("x2" in word for word in one.modifiers):
             raise NoFunction(
                 f"nothing is known of '{'.'.join((one.opcode, *one.modifiers))}' of data"
@@ -522,22 +529,22 @@ class _Changed:
             own = read if opcode in ("mul", "mul24") else [*read, "0"]
             operation = f"{'.'.join(words)} {into}, {', '.join(own)}"
         else:
-            operation = _own(one)
+            operation = _statement(one)
         is_symmetric = opcode in _SYMMETRIC and to not in REALS
         said = self._keys(read, kind, is_symmetric)
         said += [
             operation,
-            _result(into, to if to in _SCALARS else f"b{width}", opcode, one.modifiers),
+            _hash_result(into, to if to in _SCALARS else f"b{width}", opcode, one.modifiers),
         ]
         return said + ([f"add.u{width} {result}, {into}, {added}"] if is_sum else [])
 
     def _keys(self, read: list[str], kind: str, is_symmetric: bool) -> list[str]:
-        """Statements that hash operands: to 0, where those that are data are special."""
+        """Statements that hash operands into `_KEY`; 0 where an operand that is data is special."""
         if is_symmetric:
             first, second = read
             return [
-                f"hashed.key.{self._seen(first, '')} {_KEY}, {first}",
-                f"hashed.key.{self._seen(second, '')} {_OTHER_KEY}, {second}",
+                f"hashed.key.{self._hashed_type(first, '')} {_KEY}, {first}",
+                f"hashed.key.{self._hashed_type(second, '')} {_OTHER_KEY}, {second}",
                 f"min.u64 {_SHOWS}, {_KEY}, {_OTHER_KEY}",
                 f"hashed.pair.b64 {_KEY}, {_KEY}, {_OTHER_KEY}",
                 f"hashed.unless.b64 {_KEY}, {_KEY}, {_SHOWS}",
@@ -545,18 +552,18 @@ class _Changed:
         said = [f"mov.b64 {_KEY}, 0", f"mov.b64 {_SHOWS}, 0"]
         for operand in read:
             said += [
-                f"hashed.key.{self._seen(operand, '')} {_OTHER_KEY}, {operand}",
+                f"hashed.key.{self._hashed_type(operand, '')} {_OTHER_KEY}, {operand}",
                 f"hashed.mix.b64 {_KEY}, {_KEY}, {_OTHER_KEY}",
             ]
             if operand in self._data:
                 said += [
-                    f"hashed.key.{self._seen(operand, kind)} {_OTHER_KEY}, {operand}",
+                    f"hashed.key.{self._hashed_type(operand, kind)} {_OTHER_KEY}, {operand}",
                     f"or.b64 {_SHOWS}, {_SHOWS}, {_OTHER_KEY}",
                 ]
         return [*said, f"hashed.unless.b64 {_KEY}, {_KEY}, {_SHOWS}"]
 
-    def _seen(self, operand: str, kind: str) -> str:
-        """The type as which an operand is hashed."""
+    def _hashed_type(self, operand: str, kind: str) -> str:
+        """The PTX type by which the hash reads an operand."""
         width = self._width(operand) or 64
         is_whole = kind in _SCALARS and 8 * TYPE_BYTES[kind] == width
         return kind if is_whole else f"b{width}"
@@ -566,12 +573,12 @@ def _guard(one: Instruction) -> str:
     return f"@{'!' * one.negated}{one.guard} " if one.guard else ""
 
 
-def _own(one: Instruction) -> str:
+def _statement(one: Instruction) -> str:
     return ".".join((one.opcode, *one.modifiers)) + " " + ", ".join(one.operands)
 
 
-def _result(name: str, kind: str, *about: object) -> str:
-    """A statement that puts a function of the key in place of a result, unless that is 0."""
+def _hash_result(name: str, kind: str, *about: object) -> str:
+    """A statement that replaces a result by a hash of `_KEY`, unless the key is 0."""
     return f"hashed.result.{kind} {name}, {name}, {_KEY}, {crc32(repr(about).encode())}"
 
 
@@ -580,7 +587,7 @@ def _is_number(operand: str) -> bool:
 
 
 def _is_large(operand: str) -> bool:
-    """Is it a literal that would stand for infinity?"""
+    """Is it a literal that stands for infinity in hashed texts?"""
     if not REAL_NUMBER.fullmatch(operand):
         return False
     bits, first = _LARGE[operand[1].lower()]
@@ -588,6 +595,6 @@ def _is_large(operand: str) -> bool:
 
 
 def _bits_of(kind: str) -> int:
-    """How wide a register is; 0: it is a predicate, or of another kind."""
+    """The width of a register of this type in bits; 0: a predicate, or another kind."""
     digits = kind.lstrip("subf")
     return int(digits) if digits.isdigit() and int(digits) in (16, 32, 64) else 0

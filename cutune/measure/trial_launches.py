@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import count, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cutune.emulator.machine import LaunchCounters, pointer
+from cutune.core.diagnostics import CutuneError
+from cutune.emulator.machine import LaunchCounters, LoadedModule, pointer
 from cutune.measure.replay.replay import ARRAY_BYTES, GHOST_BASE, GHOSTS, MAX_ARRAYS
-from cutune.measure.trial_parameters import Numbers
+from cutune.measure.trial_parameters import LaunchParameters, Numbers
 from cutune.model.rational.formulas import whole_value
 from cutune.ptx.tried_sizes import TriedSizes
 from cutune.source.kernel_variant import ASKED, KernelVariant, Tile
@@ -29,6 +30,8 @@ _MOST_WORK = 600_000_000
 _PAGE = 4096
 #: Flags and enumerators are mostly no larger.
 _SMALL = 4
+#: Warp instructions of a launch that tells whether a grid covers all, at most.
+_LONGEST = 20_000_000
 #: Launches that reach further, as where an index wraps around at a small size, are not tried.
 _MOST_BYTES = 1 << 28
 
@@ -280,3 +283,66 @@ def grid_at(tile: Tile, sizes: _Sizes) -> Block | None:
         found.append(-(-extent // covered))
     x, y, z = found
     return (x, y, z) if threads_of(tile.block) <= 1024 else None
+
+
+# ---- which sizes a grid follows
+
+
+def that_cover(
+    loaded: LoadedModule, entry: str, given: LaunchParameters, tiles: Iterable[Tile]
+) -> set[tuple[str, str, str]]:
+    """Return the extents of tiles with which the program's own grids cover all elements.
+
+    In `turn<<<dim3((n + 31) / 32, (n + 31) / 32), block>>>(in, out, n, n)` the variable `n` is two
+    sizes, `width` and `height`, and each dimension of the grid may follow either. Copies do the
+    same with any of these; a model needs the right one. With it, one more block in each dimension
+    stores nothing more. All extents are given where they are alike, or none covers.
+
+    Args:
+        entry: of the kernel.
+        given: makes its parameters.
+    """
+    by_extents = {one.extents: one.own() for one in tiles}
+    if len(by_extents) < 2:
+        return {*by_extents}
+    found = {e for e, own in by_extents.items() if _covers(loaded, entry, given, own)}
+    return found or {*by_extents}
+
+
+def _covers(loaded: LoadedModule, entry: str, given: LaunchParameters, own: Tile) -> bool:
+    """Does the grid cover all elements, whichever of the sizes are the larger ones?"""
+    unit = max(own.covered)
+    for names in (given.integers, given.integers[::-1]):
+        sizes = {**dict(zip(names, count(2 * unit, unit))), **dict.fromkeys(ASKED, 1)}
+        shape = shape_at(own, tuple(sizes.items()))
+        if shape is None:
+            return False
+        grid, block, shared = shape
+        x, y, z = (n + (text != "1") for n, text in zip(grid, own.extents, strict=True))
+        parameters = given.packed(loaded.kernel(entry), sizes, given.combined[0])
+        try:
+            stored, more = (
+                _stored(loaded, entry, one, block, shared, parameters) for one in (grid, (x, y, z))
+            )
+        except CutuneError:
+            return False
+        if stored != more:
+            return False
+    return True
+
+
+def _stored(
+    loaded: LoadedModule, entry: str, grid: Block, block: Block, shared: int, parameters: bytes
+) -> Sequence[int]:
+    """How many threads execute each store and atomic operation in global memory."""
+    counted = loaded.run(
+        entry,
+        grid,
+        block,
+        parameters,
+        shared_bytes=shared,
+        ghosts=GHOSTS,
+        instruction_limit=_LONGEST,
+    )
+    sites = zip(loaded.kernel(entry).sites, counted.sites, strict=True)
+    return [int(n["lanes"]) for site, n in sites if site.kind != "load" and site.space != "shared"]

@@ -1,18 +1,25 @@
-"""What has to show in trials of a kernel. Takes PTX, gives decisions: instructions with outcomes.
+"""What trials of a kernel must have shown. Takes PTX, gives `Decision`s.
 
-A kernel may do something else at sizes that nobody has tried: `n > 50 && m > 50`, `n / 1000 == 7`.
-What tells such cases apart is an instruction that did the same in all trials. So each comparison of
-a size has to come out both ways, and what cuts off or limits a size has to change it, and to leave
-something of it. Where several comparisons decide together, each may come out both ways and never
-all at once: so a comparison is asked where it decides, what is chosen by one has to be seen, and
-factors that follow from comparisons have to be other than 0 at once. Nothing has to show of
+Trials run a kernel and its copy at some sizes. They tell nothing of a size at which an instruction
+does what it did in no trial, as in `if (n > 50 && m > 50)` or `if (n / 1000 == 7)`. So a trial
+counts what instructions do, and these have to be seen, in the kernel and in the copy:
 
-- what depends on the place of a thread in its block alone, which all launches show;
-- comparisons of an index, or of what a loop counts, with a size (`i < n`);
+- a comparison of sizes (`setp.gt.s32 %p, %n, 50`): true, and false;
+- an operation that cuts off or limits a size (`n / m`, `min(n, 100)`): a result that is not 0, and
+  none of its operands;
+- a predicate that is used in another basic block, or combined with others: both ways there, too,
+  since `p` and `q` may each be seen both ways, and `p && q` never true;
+- what a predicate chooses (`selp`): another number than the one that is not chosen;
+- a product of what predicates choose: no factor 0.
+
+Nothing need be seen of
+
+- what only the place of a thread in its block decides: each launch shows it (`of_place`);
+- comparisons of an index, or of a loop's counter, with a size (`i < n`);
 - comparisons that come out alike for all sizes from 1 on (`n > 0`);
 - signs of numbers that cannot be negative, where no size is;
 - comparisons of an index with a number that only the first blocks reach (`i - 63 < 0`);
-- what is made of data: that is told by other functions in its place (`trial_functions`).
+- operations on data: hashes tell of these (`cutune/measure/trial_functions.py`).
 """
 
 from __future__ import annotations
@@ -66,12 +73,12 @@ _INDICES = ("%tid", "%ntid", "%ctaid", "%nctaid", "%laneid")
 
 @dataclass(frozen=True)
 class Decision:
-    """An instruction, and what has to show of it; as it is, that its predicate is true and false.
+    """An instruction, and what has to be seen of it: its predicate true and false, but for
 
     Attributes:
-        differs_from: operands from which its result has to differ.
-        factors: operands that have to be other than 0 at once.
-        read: a predicate that it reads, which is asked in place of its result.
+        differs_from: operands; its result has to differ from them.
+        factors: operands; they have to be other than 0 at once.
+        read: a predicate that it reads; this has to be true and false, where it is read.
     """
 
     instruction: Instruction
@@ -91,7 +98,12 @@ class Decision:
 
 
 class Decisions:
-    """What has to show of a function. `least`: the least sizes, by their places; else 1."""
+    """The decisions of a function.
+
+    Args:
+        values: sizes, followed through its registers.
+        least: the least value of each size, by the place of its parameter; 1 where it is missing.
+    """
 
     def __init__(self, values: FollowedSizes, least: Mapping[int, int] | None = None) -> None:
         self._instructions, self._values = values.instructions, values
@@ -99,7 +111,7 @@ class Decisions:
         self._settled, self._zeros = set[str](), set[str]()
 
     def found(self, of_data: bool = False) -> Iterator[Decision]:
-        """Tell what has to show; `of_data`: of comparisons of loaded data alone."""
+        """Yield what has to be seen; `of_data`: only comparisons of loaded data."""
         #: Of predicates that have to show, the basic block that has them.
         set_in: dict[str, int] = {}
         for block, one in _in_blocks(self._values.body):
@@ -119,7 +131,7 @@ class Decisions:
             yield from (Decision(one, read=name) for name in elsewhere)
 
     def _of(self, one: Instruction) -> Iterator[Decision]:
-        """What has to show of the result of an instruction by itself."""
+        """What has to be seen of the result of one instruction."""
         if one.opcode == "setp":
             if self._is_asked(one):
                 yield Decision(one)
@@ -136,9 +148,9 @@ class Decisions:
     # ---- numbers that comparisons choose
 
     def _of_choices(self, one: Instruction) -> Iterator[Decision]:
-        """What has to show where a number is chosen, or hides one that follows from comparisons.
+        """What has to be seen where predicates choose a number, or it is a factor.
 
-        Each of two comparisons may come out both ways, and never both of them at once.
+        Each of two predicates may be seen both ways, and yet never both true at once.
         """
         if type_of(one, 0) not in _WATCHED:
             return
@@ -155,7 +167,7 @@ class Decisions:
                 yield Decision(one, differs_from)
 
     def _is_of_data(self, one: Instruction) -> bool:
-        """Does it read what follows from data, be it by comparisons?"""
+        """Does it read what depends on data, also by predicates?"""
         return not self._of_data.isdisjoint(self._values.read(one))
 
     @cached_property
@@ -178,9 +190,9 @@ class Decisions:
 
     @cached_property
     def _choices(self) -> tuple[set[str], set[str]]:
-        """Predicates of sizes that have to show, and registers of what is computed by these.
+        """Predicates that have to be seen, and registers that depend on these.
 
-        What such numbers are kept in is read as one of them, wherever in shared memory it lies.
+        A load from shared or local memory depends on them where any store there does.
         """
         asked, found, kept, size = set[str](), set[str](), set[str](), -1
         while size != (size := len(asked) + len(found) + len(kept)):
@@ -203,7 +215,7 @@ class Decisions:
         return asked, found
 
     def _chosen_by_branches(self, asked: Set[str]) -> set[str]:
-        """Registers that have one of several values by where branches ahead have gone."""
+        """Registers with several writers, one of which is behind a branch by these predicates."""
         body, labels, found = self._values.body, labels_of(self._values.body), set[str]()
         writers = Counter(name for one in self._instructions for name in results(one))
         for place, one in enumerate(body):

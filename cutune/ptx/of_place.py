@@ -1,10 +1,15 @@
-"""Values that all launches have alike. Takes PTX, gives registers that places in a block decide.
+"""Registers that hold the same in all launches. Takes PTX, gives the names of registers.
 
-A register is made of literals, threadIdx and blockDim alone, and no loop that ends otherwise goes
-on with it: what a thread counts until it comes to a literal is the same at all sizes, while the
-rounds of `for (k = 0; k < n; ++k)` are not. Nor does anything else decide which of several values
-it has. Loops are pieces of text that end with a branch back; what is asked of their rounds stands
-here, too.
+A thread that knows its place in a block, and nothing else, does the same at all sizes. So these
+are the registers that are computed of literals, `%tid` and `%ntid` alone:
+
+    mov.u32 %r1, %tid.x;  shr.u32 %r2, %r1, 5;    both
+    ld.param.u32 %r3, [n];  add.s32 %r4, %r2, %r3;    neither
+
+A register with several writers is one of them only where such registers decide which one wrote it.
+What a loop carries from round to round is one only where such registers decide how many rounds
+there are: `for (k = 0; k < 8; ++k)`, not `for (k = 0; k < n; ++k)`. Loops are pieces of text that
+end with a branch back.
 """
 
 from __future__ import annotations
@@ -34,7 +39,7 @@ def registers_of_places(body: Body) -> frozenset[str]:
 
 
 def _leave_made(body: Body, found: set[str]) -> None:
-    """Take out what is made of anything else."""
+    """Remove registers that are computed of anything else."""
     is_less = True
     while is_less:
         before = len(found)
@@ -50,12 +55,15 @@ def _leave_made(body: Body, found: set[str]) -> None:
 def decided_otherwise(
     body: Body, live: Mapping[str, Set[str]], asked: Set[str], found: Set[str]
 ) -> set[str]:
-    """Return which registers have one of several values by branches that none of `found` decides.
+    """Return which registers have one of several values by a branch whose guard is not in `found`.
 
-    Such a branch goes on behind some of the instructions that write it. Where it goes on behind all
-    of them, or nothing reads the register from there on, nobody sees another value.
+    Such a branch skips some writers of the register. Where it skips all of them, or the register is
+    dead at its target, nobody sees another value.
 
-    `live`: see `live_at_labels`.
+    Args:
+        live: registers that are live at each label, see `live_at_labels`.
+        asked: the registers in question.
+        found: predicates that are the same in all launches.
     """
     written, labels = dict[str, set[int]](), labels_of(body)
     for place, one in enumerate(body):
@@ -84,7 +92,7 @@ def labels_of(body: Body) -> dict[str, int]:
 
 
 def loops(body: Body) -> Iterator[tuple[int, int]]:
-    """Yield where loops begin, and their branches back."""
+    """Yield the places of the first label and of the branch back of each loop."""
     labels = labels_of(body)
     for end, last in enumerate(body):
         if is_branch(last) and labels.get(last.operands[-1], end + 1) <= end:
@@ -92,7 +100,7 @@ def loops(body: Body) -> Iterator[tuple[int, int]]:
 
 
 def loops_with_one_end(body: Body) -> Iterator[tuple[list[Instruction], list[Instruction]]]:
-    """Yield loops that are one piece of text and have one end, each with its last block."""
+    """Yield the instructions of each loop with a single exit, and those of its last basic block."""
     labels = labels_of(body)
     for begin, end in loops(body):
         last = body[end]
@@ -117,7 +125,7 @@ def is_branch(item: Instruction | Label) -> TypeGuard[Instruction]:
 
 
 def in_uneven_loops(body: Body, of_places: Set[str]) -> set[int]:
-    """Return where instructions are in a loop whose rounds may be more in another launch.
+    """Return the places of instructions in loops whose number of rounds launches decide.
 
     `of_places`: see `registers_of_places`.
     """
@@ -126,7 +134,7 @@ def in_uneven_loops(body: Body, of_places: Set[str]) -> set[int]:
 
 
 def _ends_alike(body: Body, begin: int, end: int, found: Set[str]) -> bool:
-    """Do only registers of places decide how often a loop goes round?"""
+    """Do only registers in `found` decide how many rounds a loop has?"""
     labels = labels_of(body)
     for place in range(begin, end + 1):
         one = body[place]
@@ -140,14 +148,14 @@ def _ends_alike(body: Body, begin: int, end: int, found: Set[str]) -> bool:
 
 
 def _going_on(body: Body, begin: int, end: int, live: Mapping[str, Set[str]]) -> set[str]:
-    """Registers that a round of a loop has from the one before: written there, and read again."""
+    """Registers that a loop carries from round to round: written in it, and live at its head."""
     first = body[begin]
     written = {name for one in _instructions(body[begin : end + 1]) for name in results(one)}
     return written & live[first.name] if isinstance(first, Label) else written
 
 
 def live_at_labels(body: Body) -> dict[str, set[str]]:
-    """Registers of which the value at a label may be read, by its name."""
+    """The registers that are live at each label, by its name."""
     live: dict[str, set[str]] = {name: set() for name in labels_of(body)}
     every = {name for one in _instructions(body) for name in sources(one)}
     is_more = True
@@ -171,9 +179,9 @@ def live_at_labels(body: Body) -> dict[str, set[str]]:
 
 
 def uneven_rounds(body: Body, carried: Set[str]) -> set[str]:
-    """Return the registers of loops that end by more than steps of one length.
+    """Return the carried registers of loops whose counter does not go by constant steps.
 
-    Of these the rounds are few at any size, as digits of a number are: few of them show.
+    In `for (s = 1; s < n; s *= 16)` the rounds are few at any size, and trials show few of them.
 
     `carried`: registers of integers that loops compute from themselves.
     """
@@ -199,7 +207,7 @@ def uneven_rounds(body: Body, carried: Set[str]) -> set[str]:
 
 
 def _is_step(one: Instruction, going_on: Set[str]) -> bool:
-    """Does it keep what a loop goes on with, or add what is the same in all rounds?"""
+    """Does it copy a carried register, or add what is the same in all rounds?"""
     if going_on.isdisjoint(results(one)):
         return True
     read = [operand for operand in one.operands[1:] if operand in going_on]

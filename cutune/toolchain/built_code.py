@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from cutune.core.temporary import run_folder, temporary_folder
+from cutune.core.temporary import temporary_folder
 from cutune.core.typed import parsed, typed
 from cutune.toolchain import dry_run
 from cutune.toolchain.compiler_commands import Words
@@ -199,7 +199,7 @@ def built(
             if is_silent and (dry_run.warnings(said) or not code.is_silent):
                 return False
             steps, variables = _steps(said, str(output), code)
-            environment = {**os.environ, **variables, "TMPDIR": str(run_folder())}
+            environment = {**os.environ, **variables}
             for step in steps:
                 told = run(_of_source(step, stand_in, str(source)), environment)
                 if is_silent and told:

@@ -7,16 +7,19 @@ executed there are found here, too.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from signal import SIGKILL
 from subprocess import DEVNULL, PIPE, CompletedProcess, Popen
 from tempfile import TemporaryFile
 from threading import Event, Timer
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.processes import CompilerKilled, end, ended_by
+from cutune.core.processes import ON_INTERRUPT, CompilerKilled, end, ended_by
 from cutune.core.temporary import run_folder
 
 #: The preprocessor may write so much, for so long.
@@ -28,13 +31,41 @@ Words = Sequence[str]
 _RUNNING: list[Popen[bytes]] = []
 #: Has this process ended some of them?
 _ENDED = Event()
+#: Names the folder for temporary files.
+_FOLDER = "TMPDIR"
+#: So long compilers may go on behind Ctrl-C: cicc ignores it, and cc1plus sometimes hangs.
+PATIENCE_SECONDS = 2.0
+
+
+def _end_soon() -> None:
+    timer = Timer(PATIENCE_SECONDS, _end_all)
+    timer.daemon = True
+    timer.start()
+
+
+def _end_all() -> None:
+    """End all compilers of this process, also those whose own driver has ended before them."""
+    mark = f"{_FOLDER}={run_folder()}".encode()
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):  # it has ended meanwhile, or is another user's
+            if mark in environ.read_bytes().split(b"\0"):
+                os.kill(int(environ.parent.name), SIGKILL)
+
+
+ON_INTERRUPT.append(_end_soon)
+
+
+def _with_folder(environment: Mapping[str, str]) -> dict[str, str]:
+    """Variables by which nothing is left behind: cicc does not remove all of its files."""
+    return {**environment, _FOLDER: str(run_folder())}
 
 
 def run_command(
     command: Words, environment: Mapping[str, str], cwd: str | Path | None = None
 ) -> Finished:
     """Run a compiler, whatever its status. Raises CompilerKilled; OSError: it cannot be run."""
-    process = Popen(command, cwd=cwd, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
+    variables = _with_folder(environment)
+    process = Popen(command, cwd=cwd, env=variables, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
     _RUNNING.append(process)
     try:
         output, errors = process.communicate()
@@ -45,7 +76,7 @@ def run_command(
     return CompletedProcess([*command], process.returncode, *texts)
 
 
-def run_limited(command: Words, variables: Mapping[str, str], path: str | Path) -> Finished:
+def run_limited(command: Words, environment: Mapping[str, str], path: str | Path) -> Finished:
     """Run a preprocessor until macros that grow without end outgrow what is allowed.
 
     Args:
@@ -57,6 +88,7 @@ def run_limited(command: Words, variables: Mapping[str, str], path: str | Path) 
         OSError: it cannot be run.
     """
     with TemporaryFile(dir=run_folder()) as errors:
+        variables = _with_folder(environment)
         process = Popen(command, env=variables, stdin=DEVNULL, stdout=PIPE, stderr=errors)
         is_late = Event()
 
@@ -69,11 +101,13 @@ def run_limited(command: Words, variables: Mapping[str, str], path: str | Path) 
         timer.start()
         chunks, size = [], 0
         assert process.stdout is not None
-        with process.stdout as stream:
-            while size <= MOST_BYTES and (chunk := stream.read(1 << 20)):
-                chunks.append(chunk)
-                size += len(chunk)
-        timer.cancel()
+        try:
+            with process.stdout as stream:
+                while size <= MOST_BYTES and (chunk := stream.read(1 << 20)):
+                    chunks.append(chunk)
+                    size += len(chunk)
+        finally:  # Ctrl-C, too: this process would wait for its timer.
+            timer.cancel()
         is_over = size > MOST_BYTES or is_late.is_set()
         if is_over:
             _ENDED.set()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, shown
-from cutune.core.temporary import run_folder, temporary_folder
+from cutune.core.temporary import temporary_folder
 from cutune.core.workspace import make_folder, write_text
 from cutune.toolchain.cache import kept_file
 from cutune.toolchain.compiler_commands import (
@@ -159,7 +159,7 @@ class Nvcc:
         return self.run(arguments)
 
     def _execute(self, arguments: Words, cwd: str | Path | None = None) -> Finished:
-        return run_command(self._command(arguments), _environment(), cwd)
+        return run_command(self._command(arguments), os.environ, cwd)
 
     def _command(self, arguments: Words) -> list[str]:
         if (word := executed_word(arguments)) is not None:
@@ -193,7 +193,7 @@ class Nvcc:
     def preprocess(self, path: str | Path, flags: Words = (), options: Words = ()) -> str:
         """The preprocessor's output with line markers: of the host pass, or as `options` say."""
         words = [*(options or host_pass_flags(flags)), *self.source_words(path, flags)]
-        return self.checked(words, run_limited(self._command(words), _environment(), path)).stdout
+        return self.checked(words, run_limited(self._command(words), os.environ, path)).stdout
 
     def ptx(self, path: str | Path, flags: Words = (), architecture: str = "80") -> str:
         """The PTX of a source file, for instance for `90a`; for nvcc's default without a name.
@@ -288,10 +288,6 @@ def _without(flags: Iterable[str], dropped: frozenset[str]) -> tuple[str, ...]:
         elif flag.split("=")[0] not in dropped and flag not in _PHASE_FLAGS:
             remaining.append(flag)
     return tuple(remaining)
-
-
-def _environment() -> dict[str, str]:
-    return {**os.environ, "TMPDIR": str(run_folder())}
 
 
 def find_nvcc(option: str | None = None) -> Nvcc:
