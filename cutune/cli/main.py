@@ -22,7 +22,7 @@ from cutune.cli.options import WORKSPACE, parser
 from cutune.cli.parser import VERBS
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic, ToldAlready, tell
-from cutune.core.processes import CompilerKilled
+from cutune.core.processes import CompilerKilled, interruptible
 from cutune.core.progress import close_bars
 from cutune.toolchain.device.present import default_device, named_devices
 
@@ -52,8 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return main_nvcc(words[1:])
     options = parse(words)
     try:
-        status: int = next(v for v in VERBS if v.name == options.verb).handler()(options)
-        sys.stdout.flush()
+        with interruptible():
+            status: int = next(v for v in VERBS if v.name == options.verb).handler()(options)
+            sys.stdout.flush()
         return status
     except BrokenPipeError:
         # The reader of a pipe went away; that is its right.

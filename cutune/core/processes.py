@@ -11,6 +11,7 @@ import re
 import shlex
 import shutil
 import signal
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +22,8 @@ from pathlib import Path
 from signal import SIGHUP, SIGINT, SIGKILL, SIGTERM, Signals
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Event, Thread
-from typing import IO, TypeVar
+from types import FrameType
+from typing import IO, NoReturn, TypeVar
 
 from cutune.core.diagnostics import Diagnostic, meant
 
@@ -32,6 +34,12 @@ _LOOK_SECONDS = 0.2
 _CHUNK_BYTES = 1 << 16
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 T = TypeVar("T")
+#: The device and the number of a pipe.
+_Pipe = tuple[int, int]
+#: Compilers that have not ended.
+_RUNNING: list[Popen[bytes]] = []
+#: Has Ctrl-C come? Then nothing is compiled any more.
+_INTERRUPTED = Event()
 
 
 @dataclass(frozen=True)
@@ -80,6 +88,99 @@ def ending_in_order() -> Iterator[None]:
     finally:
         for number in plain:
             signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
+def ended_with_us(process: Popen[bytes]) -> Iterator[None]:
+    """Say that a compiler runs, which `interruptible` ends where it goes on after an interrupt."""
+    _RUNNING.append(process)
+    try:
+        # Asked after it is in the list: an interrupt finds it there, or is found here.
+        if _INTERRUPTED.is_set():
+            end(process)
+            raise KeyboardInterrupt
+        yield
+    finally:
+        _RUNNING.remove(process)
+
+
+def running() -> tuple[Popen[bytes], ...]:
+    """Return the compilers that have not ended."""
+    return (*_RUNNING,)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """End compilers that go on after Ctrl-C, for which threads of this process would wait.
+
+    A terminal tells them, too. But cicc, for one, may not listen, or outlive the nvcc that did.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    _INTERRUPTED.clear()
+    signal.signal(SIGINT, _interrupted)
+    try:
+        yield
+    finally:
+        signal.signal(SIGINT, signal.default_int_handler)
+
+
+def _interrupted(number: int, frame: FrameType | None) -> NoReturn:
+    _INTERRUPTED.set()
+    if compilers := running():
+        # Who reads the outputs closes them. Joined when this process ends: none is left behind.
+        outputs = {pipe for one in compilers for pipe in _outputs(one)}
+        Thread(target=_end_all, args=(compilers, outputs)).start()
+    signal.default_int_handler(number, frame)
+
+
+def _end_all(compilers: Sequence[Popen[bytes]], outputs: set[_Pipe]) -> None:
+    """Tell compilers to end; those that have not done so in time are killed."""
+    start, told = time.monotonic(), set[int]()
+    while family := _family(compilers, outputs):
+        if time.monotonic() >= start + 2 * GRACE_SECONDS:
+            return  # the system does not end them
+        if time.monotonic() >= start + GRACE_SECONDS:
+            _send(SIGKILL, family)
+        else:
+            _send(SIGTERM, family - told)
+            told |= family
+        time.sleep(_LOOK_SECONDS / 4)
+
+
+def _family(compilers: Sequence[Popen[bytes]], outputs: set[_Pipe]) -> set[int]:
+    """Compilers that run, what they have started, and what holds their output open.
+
+    What outlives its parent is nobody's child that is known here, but is waited for.
+    """
+    alive = {one.pid for one in compilers if one.poll() is None}
+    return {*alive, *(child for pid in alive for child in _descendants(pid)), *_writers(outputs)}
+
+
+def _outputs(process: Popen[bytes]) -> Iterator[_Pipe]:
+    for stream in (process.stdout, process.stderr):
+        with suppress(OSError, ValueError):  # it is closed meanwhile
+            if stream is not None:
+                yield _pipe(os.fstat(stream.fileno()))
+
+
+def _pipe(found: os.stat_result) -> _Pipe:
+    return found.st_dev, found.st_ino
+
+
+def _writers(pipes: set[_Pipe]) -> set[int]:
+    """The other processes that may write to one of these pipes."""
+    found: set[int] = set()
+    for folder in Path("/proc").glob("[0-9]*/fd"):
+        pid = int(folder.parent.name)
+        with suppress(OSError):  # it has ended meanwhile, or is another user's
+            for file in () if pid == os.getpid() else folder.iterdir():
+                # The link may be written where the file may.
+                if file.lstat().st_mode & stat.S_IWUSR and _pipe(file.stat()) in pipes:
+                    found.add(pid)
+    return found
 
 
 def awaited(future: Future[T]) -> T:
@@ -185,11 +286,11 @@ def _send(number: Signals, pids: Iterable[int]) -> None:
 
 def _descendants(ancestor: int) -> list[int]:
     children: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    for status in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):  # it has ended meanwhile
             # pid (name, which may hold anything) state parent …
-            parent = stat.read_bytes().rpartition(b")")[2].split()[1]
-            children.setdefault(int(parent), []).append(int(stat.parent.name))
+            parent = status.read_bytes().rpartition(b")")[2].split()[1]
+            children.setdefault(int(parent), []).append(int(status.parent.name))
     family = [ancestor]
     for pid in family:
         family.extend(children.get(pid, ()))

@@ -16,7 +16,7 @@ from threading import Event, Timer
 
 from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError, Diagnostic
-from cutune.core.processes import CompilerKilled, end, ended_by
+from cutune.core.processes import CompilerKilled, end, ended_by, ended_with_us, running
 from cutune.core.temporary import run_folder
 
 #: The preprocessor may write so much, for so long.
@@ -24,8 +24,6 @@ MOST_BYTES, MOST_SECONDS = 256 << 20, 60
 Finished = CompletedProcess[str]
 #: Of a command line: a command, or flags.
 Words = Sequence[str]
-#: Compilers that have not ended.
-_RUNNING: list[Popen[bytes]] = []
 #: Has this process ended some of them?
 _ENDED = Event()
 
@@ -35,11 +33,8 @@ def run_command(
 ) -> Finished:
     """Run a compiler, whatever its status. Raises CompilerKilled; OSError: it cannot be run."""
     process = Popen(command, cwd=cwd, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
-    _RUNNING.append(process)
-    try:
+    with ended_with_us(process):
         output, errors = process.communicate()
-    finally:
-        _RUNNING.remove(process)
     texts = output.decode("latin-1"), errors.decode("latin-1")
     _refuse_killed(command[0], process.returncode, texts[1])
     return CompletedProcess([*command], process.returncode, *texts)
@@ -69,16 +64,18 @@ def run_limited(command: Words, variables: Mapping[str, str], path: str | Path) 
         timer.start()
         chunks, size = [], 0
         assert process.stdout is not None
-        with process.stdout as stream:
-            while size <= MOST_BYTES and (chunk := stream.read(1 << 20)):
-                chunks.append(chunk)
-                size += len(chunk)
-        timer.cancel()
+        try:
+            with ended_with_us(process), process.stdout as stream:
+                while size <= MOST_BYTES and (chunk := stream.read(1 << 20)):
+                    chunks.append(chunk)
+                    size += len(chunk)
+        finally:
+            timer.cancel()
         is_over = size > MOST_BYTES or is_late.is_set()
         if is_over:
             _ENDED.set()
-            for running in (process, *_RUNNING):
-                end(running)
+            for one in (process, *running()):
+                end(one)
             code, megabytes = Code.ENDLESS_TEXT, MOST_BYTES >> 20
             raise CutuneError.at(code, path=path, seconds=MOST_SECONDS, megabytes=megabytes)
         status = process.wait()

@@ -87,9 +87,11 @@ def main_nvcc(arguments: Sequence[str]) -> int:
 
             note_outputs(command)
         return run_instead(launcher, words)
+    from cutune.core.processes import interruptible
     from cutune.tuning.nvcc.rewriting import compile_rewritten
 
-    return compile_rewritten(launcher, command, settings)
+    with interruptible():
+        return compile_rewritten(launcher, command, settings)
 
 
 def find_libraries(nvcc: str) -> None:
