@@ -152,7 +152,7 @@ class Code(Enum):
     CONFIGURATION_FAILED = "CT426 warning: {count} runs failed and are left out ({how}), the first with {reason}"
 
     # Programs on the emulated device.
-    STATIC_CUDART = "CT440 error: '{path}' has NVIDIA's CUDA runtime built in and can only run on a GPU; build all of it again, by cutune nvcc with CUTUNE_MODE=tuned,emulated, or by nvcc with: NVCC_APPEND_FLAGS='{flags}'"
+    STATIC_CUDART = "CT440 error: '{path}' has NVIDIA's CUDA runtime built in and can only run on a GPU; build all of it again, by cutune nvcc with CUTUNE_MODE=tuned,emulated (as CMake's launcher with -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared, too), or by nvcc with: NVCC_APPEND_FLAGS='{flags}'"
     NOT_RUN = "CT441 error: cannot run '{path}': {reason}"
     NO_LAUNCHES = "CT442 warning: '{path}' launched no kernel on the emulated device; does it find its input, and are its arguments right?"
     NOT_EMULATED = "CT296 error: {function} is not supported by the emulated device"

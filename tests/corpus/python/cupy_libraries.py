@@ -1,4 +1,4 @@
-"""Random numbers of CuPy by cuRAND; by cuBLAS, cuFFT, cuSOLVER and cuSPARSE what they do, where they are.
+"""Random numbers of CuPy; by cuBLAS, cuFFT, cuSOLVER, cuSPARSE what they do, where they are.
 
 CuPy wants nvJitLink for the last two: an ImportError, unless it is installed.
 """
