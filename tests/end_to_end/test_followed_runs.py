@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -168,3 +169,29 @@ def test_what_is_timed_is_named(tmp_path: Path) -> None:
     right = cutune(*words, "n=64,128", cwd=tmp_path)
     assert wrong.returncode == 1 and "[CT483]" in wrong.stderr
     assert right.returncode == 0, right.stderr
+
+
+def test_a_size_that_blocks_divide(tmp_path: Path) -> None:
+    def left_out(*sizes: int) -> list[int]:
+        run = "./{program} {n}", f"n={','.join(map(str, sizes))}"
+        done = tune(tmp_path, SHARED.replace("FORMULA", "4 * x"), *run)
+        told = (
+            r"are left out: (.*); add a size at which they divide its number of threads \[CT448\]"
+        )
+        found = re.findall(told, done.stderr)
+        return [int(one) for one in re.findall(r"\d+", found[0])] if found else []
+
+    blocks = left_out(1920, 3840)
+    assert blocks and all(1920 % one for one in blocks)
+    assert left_out(1920, 3840, math.lcm(128, *blocks)) == []  # added, as it says
+
+
+def test_one_formula_for_all_launches(tmp_path: Path) -> None:
+    launch = "    turn<<<n / block, block, block * sizeof(float)>>>(n, a);\n"
+    assert launch in SHARED
+    other = launch.replace("block * sizeof(float)", "block * block / 32")
+    twice = SHARED.replace(launch, launch + other)
+    wrong = tune(tmp_path, twice.replace(" shared(FORMULA)", ""), "./{program} {n}", "n=2048,4096")
+    assert "write shared(...) in the annotation of the kernel [CT419]" in wrong.stderr
+    right = tune(tmp_path, twice.replace("FORMULA", "4 * x"), "./{program} {n}", "n=2048,4096")
+    assert right.returncode == 0 and "CT419" not in right.stderr, right.stderr
