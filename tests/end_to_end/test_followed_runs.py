@@ -94,6 +94,22 @@ int main(int argc, char **argv)
     cudaDeviceSynchronize();
 }
 """
+INSTANCES = """#include <cstdlib>
+template <class T> __global__ void fill(int n, T *a)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] = 1;
+}
+int main(int argc, char **argv)
+{
+    int n = atoi(argv[1]);
+    double *a;
+    cudaMallocManaged(&a, n * sizeof(double));
+    fill<<<(n + 255) / 256, 256>>>(n, a);
+    fill<<<(n + 255) / 256, 256>>>(n, (float *)a);
+    cudaDeviceSynchronize();
+}
+"""
 
 
 def tune(folder: Path, text: str, run: str, *vary: str) -> CompletedProcess[str]:
@@ -195,3 +211,16 @@ def test_one_formula_for_all_launches(tmp_path: Path) -> None:
     assert "write shared(...) in the annotation of the kernel [CT419]" in wrong.stderr
     right = tune(tmp_path, twice.replace("FORMULA", "4 * x"), "./{program} {n}", "n=2048,4096")
     assert right.returncode == 0 and "CT419" not in right.stderr, right.stderr
+
+
+def test_an_instance_is_named(tmp_path: Path) -> None:
+    done = tune(tmp_path, INSTANCES, "./{program} {n}", "n=256,512,1024")
+    assert done.returncode == 0, done.stderr
+    wrong = cutune("select", "fill", "n=4096", cwd=tmp_path)
+    named = re.findall(
+        r"as an instance: '([^']+)' in \S+, '([^']+)' in \S+ \[CT514\]", wrong.stderr
+    )
+    assert wrong.returncode == 1 and len(named) == 1, wrong.stderr
+    for instance in named[0]:
+        right = cutune("select", instance, "n=4096", cwd=tmp_path)
+        assert right.returncode == 0, right.stderr
