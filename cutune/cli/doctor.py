@@ -6,10 +6,12 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
+from textwrap import wrap
 
 from cutune.cli.main import Options
 from cutune.core.codes import Code
@@ -22,6 +24,8 @@ from cutune.toolchain.nvcc import TOOLKIT_PACKAGES, Nvcc, find_nvcc, host_compil
 
 FOUND, MISSING, BROKEN = "found", "missing", "broken"
 SCHEMA = "cutune-doctor-1"
+#: Of the screen, and what stands for the middle of a path that is longer.
+COLUMNS, CUT = 80, "..."
 INSTALL_TOOLKIT = "pip install 'cutune[toolkit]'"
 #: Without these nothing works.
 _PACKAGES = ("lark", "msgspec", "numpy", "pycparser", "rich", "scipy")
@@ -71,11 +75,29 @@ def doctor_verb(options: Options) -> int:
     else:
         for one in findings:
             if one.is_problem or not options.quiet:
-                mark = "ok" if one.state == FOUND else one.state
-                print(f"{mark:8} {one.name:17} {one.detail}")
-                if one.state != FOUND and one.mend:
-                    print(f"{'':8} {'':17} {one.mend}")
+                print("\n".join(_shown(one)))
     return 1 if any(f.is_problem for f in findings) else 0
+
+
+def _shown(one: Requirement) -> Iterator[str]:
+    """The lines of one requirement, within the columns of a screen; `--json` has paths whole."""
+    mark = "ok" if one.state == FOUND else one.state
+    before = f"{mark:8} {one.name:17} "
+    room = COLUMNS - len(before)
+    mend = one.mend if one.state != FOUND else ""
+    for text in (one.detail, *filter(None, [mend])):
+        for line in wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]:
+            # What is to be copied stays whole.
+            yield before + (line if text == mend else shortened(line, room))
+            before = " " * len(before)
+
+
+def shortened(path: str, room: int) -> str:
+    """Return a path without its middle where it has more columns."""
+    if len(path) <= room:
+        return path
+    end = (room - len(CUT)) * 2 // 3
+    return path[: room - len(CUT) - end] + CUT + path[-end:]
 
 
 def _is_toolkit_installed(quiet: bool) -> bool:

@@ -152,7 +152,7 @@ class Code(Enum):
     CONFIGURATION_FAILED = "CT426 warning: {count} runs failed and are left out ({how}), the first with {reason}"
 
     # Programs on the emulated device.
-    STATIC_CUDART = "CT440 error: '{path}' has NVIDIA's CUDA runtime built in and can only run on a GPU; build all of it again, by cutune nvcc with CUTUNE_MODE=tuned,emulated, or by nvcc with: NVCC_APPEND_FLAGS='{flags}'"
+    STATIC_CUDART = "CT440 error: '{path}' has NVIDIA's CUDA runtime built in and can only run on a GPU; build all of it again, by cutune nvcc with CUTUNE_MODE=tuned,emulated (as CMake's launcher with -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared, too), or by nvcc with: NVCC_APPEND_FLAGS='{flags}'"
     NOT_RUN = "CT441 error: cannot run '{path}': {reason}"
     NO_LAUNCHES = "CT442 warning: '{path}' launched no kernel on the emulated device; does it find its input, and are its arguments right?"
     NOT_EMULATED = "CT296 error: {function} is not supported by the emulated device"
@@ -218,7 +218,7 @@ class Code(Enum):
     UNSEEN_MEMBER = "CT432 warning: kernel '{kernel}' depends on '{name}', whose value is not seen at the launch, so that its launches stay as they are; pass it as an integer argument"
     COUNTED_ON_DATA = "CT418 note: kernel '{kernel}' is counted only at the sizes and on the data of the runs, which should be typical: {reason}"
     RESULTS_DIFFER = "CT416 warning: kernel '{kernel}' gives other results with thread {blocks}, left out for that: {difference}{advice}"
-    CANDIDATES_UNTRIED = "CT448 note: {count} candidate thread blocks of kernel '{kernel}' do not fit its launches at this size: they were not tried, and are left out; with sizes that are powers of two more fit"
+    CANDIDATES_UNTRIED = "CT448 note: {count} candidate thread blocks of kernel '{kernel}' do not fit its launches at this size, were not tried, and are left out: {blocks}; add a size at which they divide its number of threads"
     OTHER_SHARED = "CT449 warning: no other thread block of kernel '{kernel}' was tried: for the program's own block its shared(...) is not the {bytes} bytes that the launch asks for; correct the formula"
     RACY_ORIGINAL = "CT427 warning: kernel '{kernel}' gives other results with thread {blocks}, left out for that: {difference}. The original itself has a race, by which its results depend on the order of its threads: mend it at the place of the note"
     NOT_REPLAYED = "CT417 warning: kernel '{kernel}' cannot be replayed at other sizes ({reason}); its launches stay as they are; if only some of its integers are sizes, name them: '#pragma cutune kernel {kernel} data(...)'"

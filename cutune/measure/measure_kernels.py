@@ -343,7 +343,10 @@ def _remarks(kernel: MeasuredKernel, trial: CandidateTrial, run: Run) -> Iterato
         bytes_ = kernel.dynamic_shared_bytes
         yield Diagnostic.at(Code.OTHER_SHARED, kernel=kernel.name, bytes=bytes_)
     elif refused:
-        yield Diagnostic.at(Code.CANDIDATES_UNTRIED, kernel=kernel.name, count=len(refused))
+        code, count = Code.CANDIDATES_UNTRIED, len(refused)
+        named = [shape(block) for block in sorted(refused)[:MOST_LISTED]]
+        blocks = ", ".join([*named, *(["..."] if count > MOST_LISTED else [])])
+        yield Diagnostic.at(code, kernel=kernel.name, count=count, blocks=blocks)
     if late:
         count = len(kernel.candidates())
         yield fewer_candidates(kernel.name, count - len(late), count, "tried")

@@ -22,10 +22,10 @@ from cutune.core.temporary import named_folder
 from cutune.proof.entry_proof import EntryProof
 from cutune.proof.source_lines import Locate, located
 from cutune.ptx.parse import parse
-from cutune.ptx.taint import data_oblivious
+from cutune.ptx.taint import Obliviousness, data_oblivious
 from cutune.ptx.types import Instruction, PtxError
 from cutune.source.kernel_variant import KernelVariant
-from cutune.source.program import KernelCopy, Program
+from cutune.source.program import Kernel, KernelCopy, Program
 from cutune.source.rewrite.output import write_unit
 from cutune.source.rewrite.pipeline import TranslationUnit
 from cutune.toolchain.built_code import BuiltCode, ptx_without_lines, without_asserted_lines
@@ -321,15 +321,15 @@ def _about(unit: TranslationUnit) -> str:
     return key_of(unit.owner, unit.prelude, *chain.from_iterable(edits))
 
 
-def uncountable(text: str, entries: Collection[str]) -> dict[str, str]:
-    """Return the entries whose work can be counted neither with data nor without, and why."""
+def on_data(text: str, entries: Collection[str]) -> dict[str, Obliviousness]:
+    """Return the entries whose work cannot be counted without data; not countable: nor with it."""
     try:
         module = parse(text)
     except PtxError as error:
-        return dict.fromkeys(entries, error.reason)
+        return dict.fromkeys(entries, Obliviousness(False, error.reason, countable=False))
     wanted = {name: one for name, one in module.functions.items() if name in entries}
     verdicts = {name: data_oblivious(one, module.functions) for name, one in wanted.items()}
-    return {n: one.reason for n, one in verdicts.items() if not (one.holds or one.countable)}
+    return {name: one for name, one in verdicts.items() if not one.holds}
 
 
 Names = frozenset[tuple[str, str]]
@@ -376,16 +376,25 @@ class KnownCode:
         return found.built() if found is not None else None
 
     def with_unmodelled(self, program: Program, flags: Sequence[str]) -> Program:
-        """Return the program with `unmodelled`: kernels whose work cannot be counted, and why."""
+        """Return the program with `unmodelled` and `on_data`: kernels whose work needs data."""
         compiled = self.original(program.source.path, flags)
         names = dict.fromkeys(site.kernel for site in program.tunable_launches)
         kernels = [k for k in map(program.kernel, names) if k is not None and k.elsewhere is None]
         if compiled is None or not kernels:
             return program
         entries = {entry for kernel in kernels for entry in kernel.entries}
-        reasons = uncountable(compiled.results()[0], entries)
-        without = (k for k in kernels if k.entries and reasons.keys() >= {*k.entries})
-        return replace(program, unmodelled=tuple((k.name, reasons[k.entries[0]]) for k in without))
+        found = on_data(compiled.results()[0], entries)
+        uncountable = {name: one.reason for name, one in found.items() if not one.countable}
+        unmodelled = _of_all(kernels, uncountable)
+        reasons = {name: one.reason for name, one in found.items()}
+        counted = (row for row in _of_all(kernels, reasons) if row not in unmodelled)
+        return replace(program, unmodelled=unmodelled, on_data=tuple(counted))
+
+
+def _of_all(kernels: Iterable[Kernel], reasons: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The kernels that have a reason in each of their entries, and that of the first."""
+    named = (one for one in kernels if one.entries and reasons.keys() >= {*one.entries})
+    return tuple((one.name, reasons[one.entries[0]]) for one in named)
 
 
 def _key(path: str, flags: Sequence[str]) -> tuple[str, ...]:

@@ -486,8 +486,7 @@ class Program:
     """One source with the user's headers that it includes, and everything known about them.
 
     Sources that are linked together are a sequence, `programs`, with a `Program` for each. Ids of
-    launch sites are unique within one `Program`; those of the source itself come before those of
-    its headers.
+    launch sites are unique within one; those of the source come before those of its headers.
     """
 
     source: Source
@@ -507,6 +506,7 @@ class Program:
     has_checked_variants: bool = False  # Are they proven on their own compiled code?
     defined: Mapping[str, str] = field(default_factory=dict)  # macros, before its first line
     unmodelled: tuple[tuple[str, str], ...] = ()  # kernels, and why; `inspect` alone asks
+    on_data: tuple[tuple[str, str], ...] = ()  # likewise: those that are counted as they run
     other_paths: tuple[tuple[str, str], ...] = ()  # of headers, each with the header's own
 
     def kernel(self, name: str) -> Kernel | None:

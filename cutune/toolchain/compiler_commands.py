@@ -29,8 +29,8 @@ Finished = CompletedProcess[str]
 Words = Sequence[str]
 #: Compilers that have not ended.
 _RUNNING: list[Popen[bytes]] = []
-#: Has this process ended some of them?
-_ENDED = Event()
+#: Has this process ended some of them? Has Ctrl-C come, after which nothing is compiled?
+_ENDED, _INTERRUPTED = Event(), Event()
 #: Names the folder for temporary files.
 _FOLDER = "TMPDIR"
 #: So long compilers may go on behind Ctrl-C: cicc ignores it, and cc1plus sometimes hangs.
@@ -38,6 +38,7 @@ PATIENCE_SECONDS = 2.0
 
 
 def _end_soon() -> None:
+    _INTERRUPTED.set()
     timer = Timer(PATIENCE_SECONDS, _end_all)
     timer.daemon = True
     timer.start()
@@ -56,7 +57,12 @@ ON_INTERRUPT.append(_end_soon)
 
 
 def _with_folder(environment: Mapping[str, str]) -> dict[str, str]:
-    """Variables by which nothing is left behind: cicc does not remove all of its files."""
+    """Variables by which nothing is left behind: cicc does not remove all of its files.
+
+    Raises KeyboardInterrupt where Ctrl-C has come: threads would go on with what they have to do.
+    """
+    if _INTERRUPTED.is_set():
+        raise KeyboardInterrupt
     return {**environment, _FOLDER: str(run_folder())}
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -83,6 +86,13 @@ def build(nvcc: Nvcc, tmp_path_factory: pytest.TempPathFactory) -> Build:
         return program
 
     return compiled
+
+
+CMAKE = """cmake_minimum_required(VERSION 3.18)
+project(app LANGUAGES CXX CUDA)
+add_executable(app SOURCE)
+set_target_properties(app PROPERTIES CUDA_ARCHITECTURES 80 LINK_FLAGS -s)
+"""
 
 
 def execute(program: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
@@ -218,6 +228,32 @@ def test_a_program_for_gpus_only_is_refused(nvcc: Nvcc, tmp_path: Path) -> None:
         run_program([str(program)], DeviceProfile.named("h200"))
     assert caught.value.diagnostic.code is Code.STATIC_CUDART
     assert "NVCC_APPEND_FLAGS='-no-compress -cudart shared" in caught.value.diagnostic.message
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="without CMake")
+def test_what_cmake_is_told_then_helps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It links the static runtime itself, whatever its launcher says."""
+    source = str(PROGRAMS / "vector_add.cu")
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE.replace("SOURCE", source))
+    cutune = tmp_path / "cutune"
+    cutune.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m cutune "$@"\n')
+    cutune.chmod(0o755)
+    monkeypatch.setenv("CUTUNE_MODE", "tuned,emulated")
+    program = tmp_path / "build" / "app"
+
+    def build(*options: str) -> None:
+        shutil.rmtree(program.parent, ignore_errors=True)
+        launcher = f"-DCMAKE_CUDA_COMPILER_LAUNCHER={cutune};nvcc"
+        for words in (["-S", ".", "-B", "build", launcher, *options], ["--build", "build"]):
+            subprocess.run(["cmake", *words], cwd=tmp_path, check=True, capture_output=True)
+
+    build()
+    with pytest.raises(CutuneError) as caught:
+        run_program([str(program)], DeviceProfile.named("h200"))
+    told = re.findall(r"as CMake's launcher with (-D\S+), too", caught.value.diagnostic.message)
+    build(*told)
+    assert execute(program).stdout == "PASS\n"
 
 
 def test_a_program_without_ptx_says_how_to_rebuild_it(nvcc: Nvcc, tmp_path: Path) -> None:

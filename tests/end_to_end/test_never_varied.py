@@ -129,7 +129,7 @@ def test_a_few_rows_are_a_size_whatever_they_cost_a_request(tmp_path: Path) -> N
     assert cutune("tune", source, *run, *QUICK, cwd=tmp_path).returncode == 0
     sizes = ("width=4000", "height=3000", "--json")
     found = json.loads(cutune("select", "scale", *sizes, cwd=tmp_path).stdout)
-    assert found["measured_only_at"] == {} and found["kept_original"] is False
+    assert found["measured_only_at"] == {} and found["supported"]["height"][1] >= 3000
 
 
 #: `scale`: four sizes are multiplied, two of which never vary, one in a structure. `smooth`: of two

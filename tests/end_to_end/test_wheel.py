@@ -33,6 +33,12 @@ int main()
 """
 
 
+@pytest.fixture(autouse=True)
+def _only_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the tests are told to import a tree, what is installed is used all the same."""
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+
+
 def tree(folder: Path) -> Path:
     """A copy of the tree: setuptools leaves folders in the one that it builds."""
     files = subprocess.run(
@@ -86,7 +92,6 @@ def test_a_clone_installed_in_place_is_found_from_the_folder_around_it(tmp_path:
     done = subprocess.run(
         [python, "-c", script],
         cwd=tmp_path,
-        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
         capture_output=True,
         text=True,
         check=False,

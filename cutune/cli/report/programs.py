@@ -189,7 +189,7 @@ def print_programs(
                 console.print(row_or_remark)
         elif rows:
             say("\n".join([program.source.path, *aligned([_COLUMNS, *rows])]), soft_wrap=True)
-        for line in _variant_lines(program):
+        for line in (*_variant_lines(program), *_on_data_lines(program)):
             within = fill(line, console.width, **_INDENTED) if console.is_terminal else line
             say(within, soft_wrap=True)
         for line in _parameter_lines(program):
@@ -206,6 +206,13 @@ def _variant_lines(program: Program) -> Iterator[str]:
             yield f"{kernel.name}: variant {names}"
         for _, why in kernel.variant_reasons:
             yield f"{kernel.name} {why.message} [{why.code.number}]"
+
+
+def _on_data_lines(program: Program) -> Iterator[str]:
+    """What `tune` will say of kernels whose work depends on data."""
+    number = Code.COUNTED_ON_DATA.number
+    for name, reason in program.on_data:
+        yield f"{name} is counted on the data of the runs: {reason} [{number}]"
 
 
 def _parameter_lines(program: Program) -> Iterator[str]:

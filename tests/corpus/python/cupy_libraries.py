@@ -1,4 +1,7 @@
-"""Random numbers of CuPy by cuRAND; by cuBLAS, cuFFT and cuSOLVER what they do, where they are."""
+"""Random numbers of CuPy; by cuBLAS, cuFFT, cuSOLVER, cuSPARSE what they do, where they are.
+
+CuPy wants nvJitLink for the last two: an ImportError, unless it is installed.
+"""
 
 from __future__ import annotations
 
@@ -39,4 +42,12 @@ else:
     assert np.allclose(squares.get() @ vectors, vectors * values)
     assert np.allclose(cp.linalg.svd(a, compute_uv=False).get() ** 2, values[::-1])
     assert np.allclose(cp.linalg.cholesky(squares).get(), np.linalg.cholesky(squares.get()))
+try:
+    from cupyx.scipy.sparse import csr_matrix
+
+    product = csr_matrix(a) @ b
+except ImportError:
+    pass
+else:
+    assert np.allclose(product.get(), a.get() @ b.get())
 print("all is well")

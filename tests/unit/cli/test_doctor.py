@@ -68,6 +68,30 @@ def test_quiet_speaks_of_problems_alone(
     assert "nvcc" not in printed
 
 
+def test_a_line_has_the_columns_of_a_screen(
+    machine: list[Requirement], capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = "/home/somebody/projects/of/mine/.venv/bin/with/many/more/folders/python"
+    remedies = f"{doctor.INSTALL_TOOLKIT}, give --nvcc PATH, or set CUDACXX"
+    machine += [
+        Requirement("Python", FOUND, f"3.11.7 ({place})"),
+        Requirement("emulated device", FOUND, place),
+        Requirement("nvcc", MISSING, "no nvcc found", remedies),
+    ]
+    assert main(["doctor"]) == 0
+    printed = capsys.readouterr().out
+    assert max(map(len, printed.splitlines())) <= 80
+    first, second, third, *others = printed.splitlines()
+    assert first.split() == ["ok", "Python", "3.11.7"] and "..." in third
+    assert second.strip().startswith("(/home/") and second.endswith("/folders/python)")
+    assert " ".join(" ".join(others).split()) == f"missing nvcc no nvcc found {remedies}"
+    machine[:] = [Requirement("a", FOUND, place[:53]), Requirement("b", FOUND, "")]
+    assert main(["doctor"]) == 0
+    assert place[:53] in capsys.readouterr().out
+    assert main(["doctor", "--json"]) == 0
+    assert place[:53] in capsys.readouterr().out
+
+
 def test_json(machine: list[Requirement], capsys: pytest.CaptureFixture[str]) -> None:
     machine += [GOOD, BAD]
     assert main(["doctor", "--json"]) == 1

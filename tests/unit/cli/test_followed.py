@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cutune.cli.main import main
+from cutune.core.codes import Code
 from cutune.core.diagnostics import CutuneError
 from cutune.measure.program_runs import plan_runs
+from cutune.search.neighbours.table import Columns, read_labels, read_table
 from tests.support.cutune_runs import QUICK
 
 TEXT = """#ifndef R
@@ -128,3 +131,14 @@ def test_a_script_is_named(
     said = told(capsys, "tune", "x.py", "--run", run, "--vary", "n=7")
     _, found = shlex.split(re.findall(r"write: (--run '[^']*')", said)[0])
     assert found == proposed
+
+
+def test_times_tell_which_row_is_meant(tmp_path: Path) -> None:
+    table = tmp_path / "rows.csv"
+    table.write_text("n,m,ms\n64,4,2.5\n64,8,1.5\n")
+    columns = Columns(("n",), ("m",))
+    with pytest.raises(CutuneError, match="name the column of times with --time") as caught:
+        read_labels(table, columns)
+    assert caught.value.diagnostic.code is Code.CONTRADICTING_ROWS
+    times = read_table(table, replace(columns, time="ms")).times
+    assert times == {(64,): {(4,): 2.5, (8,): 1.5}}

@@ -237,6 +237,28 @@ def test_factors_of_batches(blas: LibraryCalls, device: LibraryCalls, draw: Draw
     assert all(map(is_near, b, wanted))
 
 
+def test_singular_matrices_of_batches(blas: LibraryCalls, draw: Draw) -> None:
+    """The second factor has a zero in its diagonal: it is told which, and nothing is written."""
+    letter, info, pivots = names(draw.letter)[0], integers(2), integers(2 * N)
+    regular = draw.triangle(N)
+    singular = regular.copy("F")
+    singular[:, 1] = singular[1, :] = 0
+    a, c = [regular.copy("F"), singular], [draw(N, N) for _ in range(2)]
+    before = c[1].copy()
+    with blas.sent_together(a) as of_a, blas.sent_together(c) as of_c:
+        blas.call(f"{letter}getrfBatched", N, of_a, N, pivots, info, 2)
+        factored = info.copy()
+        info[:] = -1
+        blas.call(f"{letter}getriBatched", N, of_a, N, pivots, of_c, N, info, 2)
+    assert factored[0] == info[0] == 0 and factored[1] == info[1] > 0
+    assert is_near(c[0], np.linalg.inv(regular)) and (c[1] == before).all()
+    a, c = [regular.copy("F"), singular.copy("F")], [draw(N, N) for _ in range(2)]
+    a[1][:, 1] = a[1][1, :] = 0
+    with blas.sent_together(a) as of_a, blas.sent_together(c) as of_c:
+        blas.call(f"{letter}matinvBatched", N, of_a, N, of_c, N, info, 2)
+    assert info[0] == 0 and info[1] > 0 and is_near(c[0], np.linalg.inv(regular))
+
+
 def test_triangles_and_reflections_of_batches(blas: LibraryCalls, draw: Draw) -> None:
     letter, alpha = names(draw.letter)[0], draw.factor()
     many, right = [draw.triangle(N) for _ in range(2)], [draw(N, COLUMNS) for _ in range(2)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cutune.proof.compiled import uncountable
+from cutune.proof.compiled import on_data
 from tests.support.ptx_statements import HEADER
 
 ENTRY = """
@@ -27,16 +27,18 @@ def text(**statements: str) -> str:
 
 
 def test_work_that_depends_on_data_is_counted_with_data() -> None:
-    assert uncountable(text(plain=""), ["plain"]) == {}
+    found = on_data(text(plain=""), ["plain"])["plain"]
+    assert found.countable and found.reason
 
 
 def test_what_no_counter_covers_is_named_with_the_reason() -> None:
     module = text(plain="", surface=WRITTEN)
-    found = uncountable(module, ["plain", "surface"])
-    assert found.keys() == {"surface"} and found["surface"]
-    assert uncountable(module, ["plain"]) == {}, "nobody asked for the other"
+    found = on_data(module, ["plain", "surface"])
+    assert not found["surface"].countable and found["surface"].reason
+    assert on_data(module, ["plain"]).keys() == {"plain"}, "nobody asked for the other"
 
 
 def test_what_cannot_be_read_cannot_be_counted() -> None:
-    found = uncountable(HEADER + ".visible .entry broken(", ["broken", "other"])
+    found = on_data(HEADER + ".visible .entry broken(", ["broken", "other"])
     assert found.keys() == {"broken", "other"} and all(found.values())
+    assert not any(one.countable for one in found.values())
