@@ -324,9 +324,14 @@ def _tile(kernel: Kernel, variant: KernelVariant | None) -> Tile | None:
 
 
 def _unit(tile: Tile) -> int:
-    """At multiples of as many warps all blocks are whole, in dimensions that share sizes out."""
-    pairs = zip(tile.extents, tile.covered, strict=True)
-    whole = lcm(WARP, *(covered for extent, covered in pairs if not extent.isdigit()))
+    """At multiples of as many warps all blocks are whole, in dimensions that share sizes out.
+
+    Where the program asks for a number of blocks, the size is that of their threads.
+    """
+    whole = WARP
+    for axis, (extent, covered) in enumerate(zip(tile.extents, tile.covered, strict=True)):
+        if not extent.isdigit():
+            whole = lcm(whole, tile.block[axis] if tile.is_asked(axis) else covered)
     return min(whole // WARP, LARGEST // WARP)
 
 

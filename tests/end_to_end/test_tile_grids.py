@@ -1,4 +1,4 @@
-"""Tiles whose launches give one variable as several sizes, as of square matrices."""
+"""Grids of tiles of which the launch does not tell what they follow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.told_variants import with_proven_variants
 
 pytestmark = [pytest.mark.nvcc, pytest.mark.long]
 
-PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "tile_squares.cu"
+PROGRAM = Path(__file__).parents[1] / "corpus" / "programs" / "tile_grids.cu"
 
 
 def test_the_code_tells_which_size_each_dimension_follows() -> None:
@@ -22,10 +22,14 @@ def test_the_code_tells_which_size_each_dimension_follows() -> None:
         kernel.name: {one.tile.extents for one in kernel.tiles if one.tile is not None}
         for kernel in program.kernels
     }
-    assert found == {"turned": {("columns", "rows", "1")}, "product": {("n", "m", "1")}}
+    assert found == {
+        "turned": {("columns", "rows", "1")},
+        "product": {("n", "m", "1")},
+        "sums_of_pages": {("gridDim.x", "1", "1")},
+    }
 
 
-def test_both_kernels_are_modelled(tmp_path: Path) -> None:
+def test_all_kernels_are_modelled(tmp_path: Path) -> None:
     source = tmp_path / PROGRAM.name
     source.write_text(PROGRAM.read_text())
     done = cutune(
@@ -33,4 +37,4 @@ def test_both_kernels_are_modelled(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     models = read_models(tmp_path / ".cutune" / "models.json")
-    assert {one.kernel.name for one in models} == {"turned", "product"}
+    assert {one.kernel.name for one in models} == {"turned", "product", "sums_of_pages"}

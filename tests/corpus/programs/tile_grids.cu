@@ -1,4 +1,4 @@
-// Tiles whose launches give one variable as several sizes: which of them a grid follows, the code tells.
+// Grids of which the launch does not tell what they follow: one variable is given as several sizes, or none is.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -30,8 +30,25 @@ __global__ void product(int m, int n, int k, const float *a, const float *b, flo
     if (row < m && column < n) c[row * n + column] = sum;
 }
 
+// A block for each page of numbers: no argument tells how many there are.
+__global__ void sums_of_pages(const int *in, int *out) {
+    __shared__ int sums[2][SIDE * SIDE];
+    int side = 0, i = blockIdx.x * SIDE * SIDE + threadIdx.x;
+    sums[0][threadIdx.x] = in[i];
+    __syncthreads();
+    for (int step = 1; step < SIDE * SIDE; step *= 2) {
+        int sum = sums[side][threadIdx.x];
+        if (threadIdx.x >= step) sum += sums[side][threadIdx.x - step];
+        side ^= 1;
+        sums[side][threadIdx.x] = sum;
+        __syncthreads();
+    }
+    out[i] = sums[side][threadIdx.x];
+}
+
 int main(int argc, char **argv) {
     const int n = argc > 1 ? atoi(argv[1]) : 70;
+    const int page = SIDE * SIDE;
     const size_t bytes = sizeof(float) * n * n;
     std::vector<float> host(size_t(n) * n);
     for (size_t i = 0; i < host.size(); ++i) host[i] = float(i % 7);
@@ -44,7 +61,14 @@ int main(int argc, char **argv) {
     turned<<<grid, block>>>(a, b, n, n);
     product<<<grid, block>>>(n, n, n, a, b, c);
     cudaMemcpy(host.data(), c, bytes, cudaMemcpyDeviceToHost);
-    double sum = 0;
+    std::vector<int> pages(n * page, 3);
+    int *d, *e;
+    cudaMalloc(&d, n * page * sizeof(int));
+    cudaMalloc(&e, n * page * sizeof(int));
+    cudaMemcpy(d, pages.data(), n * page * sizeof(int), cudaMemcpyHostToDevice);
+    sums_of_pages<<<n, SIDE * SIDE>>>(d, e);
+    cudaMemcpy(pages.data(), e, n * page * sizeof(int), cudaMemcpyDeviceToHost);
+    double sum = pages[n * page - 1];
     for (size_t i = 0; i < host.size(); ++i) sum += host[i] * (i % 5);
     printf("%.6g\n", sum);
 }
