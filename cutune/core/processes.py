@@ -72,30 +72,32 @@ def signal_name(status: int) -> str:
 
 def ending_in_order() -> AbstractContextManager[None]:
     """Raise KeyboardInterrupt where this process is told to end (`kill`, a closed terminal)."""
-    return _interrupted_by(_ENDING, signal.SIG_DFL)
+    return _handled(_ENDING, signal.SIG_DFL, signal.default_int_handler)
 
 
 def ending_compilers() -> AbstractContextManager[None]:
-    """Do what stands in `ON_INTERRUPT` where Ctrl-C raises KeyboardInterrupt."""
-    return _interrupted_by((SIGINT,), signal.default_int_handler)
+    """Do what stands in `ON_INTERRUPT` where Ctrl-C ends this process: nothing is compiled then."""
+    return _handled((SIGINT,), signal.default_int_handler, _interrupt)
 
 
 @contextmanager
-def _interrupted_by(signals: Iterable[Signals], usual: object) -> Iterator[None]:
-    """Interrupt at these signals where they do what is usual.
+def _handled(
+    signals: Iterable[Signals], usual: object, handler: Callable[[int, FrameType | None], object]
+) -> Iterator[None]:
+    """Handle these signals where they do what is usual.
 
     What is ignored (nohup), or is someone else's, stays so.
     """
     is_main = threading.current_thread() is threading.main_thread()
     before = {one: signal.getsignal(one) for one in signals if is_main}
-    changed = {one: handler for one, handler in before.items() if handler is usual}
+    changed = {one: own for one, own in before.items() if own is usual}
     for number in changed:
-        signal.signal(number, _interrupt)
+        signal.signal(number, handler)
     try:
         yield
     finally:
-        for number, handler in changed.items():
-            signal.signal(number, handler)
+        for number, own in changed.items():
+            signal.signal(number, own)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
